@@ -23,5 +23,5 @@ class CycleError(RuleError):
     """Rules keep feeding each other, so that the rewrite does not come to an end."""
 
 
-class Refused(QrewriteError):  # noqa: N818 - an answer ("not here, because"), not a fault
+class Refused(QrewriteError):
     """A rewrite was not applied, because the graph would not stay valid; `str()` is the reason."""
