@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class QrewriteError(Exception):
-    """Base of all errors that a user can cause; `str(error)` is one sentence, without a traceback."""
+    """Base of all errors that a user can cause; `str(error)` is one sentence."""
 
 
 class FileError(QrewriteError):
