@@ -43,7 +43,7 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A number, string, ``true``, ``false`` or ``none``."""
+    """A number (``-1`` too), string, ``true``, ``false`` or ``none``."""
 
     value: int | float | str | bool | None
     span: Span = field(compare=False, repr=False)
@@ -189,7 +189,10 @@ class Presence(Enum):
 
 @dataclass(frozen=True, slots=True)
 class OpName:
-    """An op, op set or fragment as written; ``slot`` is the capture of ``QLinear{op}``."""
+    """An op, op set or fragment; ``slot`` and ``suffix`` are those of ``QLinear{op}Suffix``.
+
+    The domain is ``""`` where none or ``ai.onnx`` is written.
+    """
 
     domain: str
     name: str
@@ -540,11 +543,17 @@ class Phase:
     span: Span = field(compare=False, repr=False)
 
 
+Setting = bool | int | float | str
+"""What an option can be set to."""
+
+
 @dataclass(frozen=True, slots=True)
 class Option:
+    """``option target = "x86" in {"x86", "arm"} "which CPU"``; no choices: any of the default's type."""
+
     name: str
-    default: bool | int | float | str
-    choices: tuple[bool | int | float | str, ...]
+    default: Setting
+    choices: tuple[Setting, ...]
     doc: str
     span: Span = field(compare=False, repr=False)
 
