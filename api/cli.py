@@ -1,0 +1,71 @@
+"""The command line: `qrewrite apply | check | fmt | packs`.
+
+Exit status: 0 done; 1 a check failed; 2 bad usage or bad input.  Whatever goes wrong by the user's
+or the machine's doing is one sentence on stderr, never a traceback.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from qrewrite import __version__
+from qrewrite.commands import apply, check, fmt, packs
+from qrewrite.engine.errors import QrewriteError
+
+BAD_INPUT = 2
+INTERRUPTED = 130  # 128 + SIGINT, as shells report it
+BROKEN_PIPE = 141  # 128 + SIGPIPE
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.exit(BAD_INPUT, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+
+def parser() -> argparse.ArgumentParser:
+    top = _Parser(
+        prog="qrewrite",
+        description="Rewrite quantized ONNX models by rules: fuse QDQ models for a backend.",
+    )
+    top.add_argument("--version", action="version", version=f"qrewrite {__version__}")
+    commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for command in (apply, check, fmt, packs):
+        command.add_parser(commands)
+    return top
+
+
+def describe(error: BaseException) -> str:
+    """One sentence for an error that is not a defect of this program."""
+    if isinstance(error, OSError) and error.strerror:
+        names = [str(name) for name in (error.filename, error.filename2) if name is not None]
+        return ": ".join([*names, error.strerror])
+    if isinstance(error, MemoryError):
+        return "not enough memory"
+    return str(error)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line `argv` (without the program's name); returns the exit status."""
+    try:
+        arguments = parser().parse_args(argv)
+        status: int = arguments.run(arguments)
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:
+        # The reader has gone (`qrewrite packs | head`): keep the interpreter's last flush quiet too.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+    except KeyboardInterrupt:
+        print("qrewrite: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except (QrewriteError, OSError, MemoryError) as error:
+        print(f"qrewrite: {describe(error)}", file=sys.stderr)
+        return BAD_INPUT
+
+
+if __name__ == "__main__":
+    sys.exit(main())
