@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import Enum
 
+from qrewrite.engine.errors import RuleError
+
 from .syntax import Source, Span
 
 SHOWN_WIDTH = 120
@@ -45,7 +47,7 @@ class Diagnostic:
         return f"{place}: {self.severity.value}: {self.message}"
 
 
-class RuleFileError(Exception):
+class RuleFileError(RuleError):
     """A rule file or pack that cannot be used; carries every diagnostic that was found."""
 
     def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
