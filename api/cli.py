@@ -56,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return status
     except BrokenPipeError:
-        # The reader has gone (`qrewrite packs | head`): keep the interpreter's last flush quiet too.
+        # The reader has gone (`qrewrite packs | head`): keep the last flush quiet too.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
     except KeyboardInterrupt:

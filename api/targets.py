@@ -1,4 +1,4 @@
-"""Which model goes where: the models named on the command line and the files they are written to."""
+"""Which model goes where: the models of a command line and the files they are written to."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Target:
 def find_targets(inputs: Sequence[str], output: str | None) -> list[Target]:
     """The models behind `inputs` (files, or folders searched for *.onnx) and their output files.
 
-    One model file goes to the file `output`, or under its own name into the folder `output`; several
-    models, or a folder, keep their names and sub-folders under the folder `output`.
+    One model file goes to the file `output`, or under its own name into the folder `output`;
+    several models, or a folder, keep their names and sub-folders under the folder `output`.
 
     Raises FileError where a model, or the folder that shall hold an output, does not exist or
     cannot be written, where a folder holds no model, or where two models would share an output.
