@@ -1,10 +1,10 @@
 """Whole processes, in turn in one run: ours beside onnxruntime and onnx_ir on a residual QDQ graph.
 
-    python tests/benchmarks/processes.py --nodes 1000 9000 90000 --rounds 3
+python tests/benchmarks/processes.py --nodes 1000 9000 90000 --rounds 3
 
-    qrewrite     load + rewrite + save by `qrewrite apply --pack ort-cpu`
-    onnxruntime  a session at ORT_ENABLE_EXTENDED with optimized_model_filepath
-    onnx_ir      deserialize + serialize, no rewrite at all
+qrewrite     load + rewrite + save by `qrewrite apply --pack ort-cpu`
+onnxruntime  a session at ORT_ENABLE_EXTENDED with optimized_model_filepath
+onnx_ir      deserialize + serialize, no rewrite at all
 """
 
 from __future__ import annotations
@@ -71,7 +71,9 @@ def run_once(program: str, model: Path, output: Path) -> tuple[float, float]:
 def check_fused(output: Path, nodes: int) -> None:
     """A fast program that fuses nothing would be no comparison."""
     wanted = FUSIONS_PER_BLOCK * (nodes // NODES_PER_BLOCK)
-    fused = sum(node.op_type in ("QLinearConv", "QLinearAdd") for node in onnx.load(output).graph.node)
+    fused = sum(
+        node.op_type in ("QLinearConv", "QLinearAdd") for node in onnx.load(output).graph.node
+    )
     if fused != wanted:
         raise SystemExit(f"{output.name}: {fused} fused ops, expected {wanted}")
 

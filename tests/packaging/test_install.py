@@ -60,7 +60,9 @@ def new_environment(folder: Path) -> Path:
 
 def borrow_dependencies(python: Path) -> None:
     """Let an environment use the dependencies that this one has; our own package it installs."""
-    site = Path(done(python, "-c", "import site; print(site.getsitepackages()[0])", folder=ROOT).strip())
+    site = Path(
+        done(python, "-c", "import site; print(site.getsitepackages()[0])", folder=ROOT).strip()
+    )
     (site / "zz_dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
 
 
@@ -76,7 +78,9 @@ def wheel_python(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 @pytest.fixture(scope="module")
 def strict_python(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return editable(source, tmp_path_factory.mktemp("strict"), "--config-settings=editable_mode=strict")
+    return editable(
+        source, tmp_path_factory.mktemp("strict"), "--config-settings=editable_mode=strict"
+    )
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +92,9 @@ def editable(source: Path, folder: Path, *options: str) -> Path:
     own_source = shutil.copytree(source, folder / "source")
     python = new_environment(folder / "venv")
     borrow_dependencies(python)
-    done(python, "-m", "pip", "install", "-q", "--no-deps", *options, "-e", own_source, folder=folder)
+    done(
+        python, "-m", "pip", "install", "-q", "--no-deps", *options, "-e", own_source, folder=folder
+    )
     return python
 
 
@@ -125,7 +131,14 @@ def test_types_are_seen_from_elsewhere(
     python = request.getfixturevalue(installed)
     (tmp_path / "use.py").write_text(TYPED_USE)
     checked = run(
-        sys.executable, "-m", "mypy", "--strict", "--python-executable", python, "use.py", folder=tmp_path
+        sys.executable,
+        "-m",
+        "mypy",
+        "--strict",
+        "--python-executable",
+        python,
+        "use.py",
+        folder=tmp_path,
     )
     assert 'Revealed type is "onnx.' in checked.stdout, checked.stdout + checked.stderr
     errors = [line for line in checked.stdout.splitlines() if ": error:" in line]

@@ -40,7 +40,9 @@ def test_every_package_is_installed() -> None:
 
 
 def test_every_package_folder_is_marked() -> None:
-    unmarked = [name for name, path in package_folders().items() if not (path / "__init__.py").exists()]
+    unmarked = [
+        name for name, path in package_folders().items() if not (path / "__init__.py").exists()
+    ]
     assert unmarked == []
 
 
@@ -51,7 +53,9 @@ def imported_modules(file: Path, package: str) -> set[str]:
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            base = package.split(".")[: len(package.split(".")) + 1 - node.level] if node.level else []
+            base = (
+                package.split(".")[: len(package.split(".")) + 1 - node.level] if node.level else []
+            )
             module = ".".join([*base, *([node.module] if node.module else [])])
             names.add(module)
             names.update(f"{module}.{alias.name}" for alias in node.names)
