@@ -5,14 +5,16 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from qrewrite.loading import load_pack, shipped_packs
 from qrewrite.pages import pack_page
+from qrewrite.patterns.find_packs import known_packs
+from qrewrite.patterns.load_pack import load_pack
 
 PAGES = Path(__file__).parents[1] / "docs" / "packs"
 
 
 def main() -> int:
-    pages = {PAGES / f"{name}.md": pack_page(load_pack(name)) for name in shipped_packs()}
+    shipped = [pack.name for pack in known_packs() if pack.origin == "shipped"]
+    pages = {PAGES / f"{name}.md": pack_page(load_pack(name)) for name in shipped}
     stale = [path for path, text in pages.items() if not path.exists() or path.read_text() != text]
     extra = [path for path in PAGES.glob("*.md") if path not in pages]
     if "--check" in sys.argv:

@@ -46,7 +46,7 @@ def _option_table(pack: Pack) -> Iterator[str]:
     yield "| option | default | values | meaning |"
     yield "|---|---|---|---|"
     for option in pack.options.values():
-        default = _value(option.default)
+        default = shown(option.default)
         yield f"| `{option.name}` | `{default}` | {_choices(option)} | {option.doc} |"
     yield ""
 
@@ -82,8 +82,9 @@ def text_of(span: Span) -> str:
 
 
 def _choices(option: Option) -> str:
-    return ", ".join(f"`{_value(choice)}`" for choice in option.choices) or "any"
+    return ", ".join(f"`{shown(choice)}`" for choice in option.choices) or "any"
 
 
-def _value(value: bool | int | float | str) -> str:
+def shown(value: bool | int | float | str) -> str:
+    """The value of an option, as it is given on the command line."""
     return str(value).lower() if isinstance(value, bool) else str(value)

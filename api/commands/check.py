@@ -24,10 +24,10 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from qrewrite.loading import check
+    from qrewrite.loading import check_file
     from qrewrite.patterns.diagnostics import has_errors
 
-    found = [diagnostic for file in arguments.files for diagnostic in check(file)]
+    found = [diagnostic for file in arguments.files for diagnostic in check_file(file)]
     if arguments.json:
         from qrewrite.console import print_json
 
