@@ -1,0 +1,234 @@
+"""From a ModelProto to the indexed view: each node is read once, each tensor not at all."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+
+from onnx import AttributeProto, GraphProto, ModelProto, NodeProto
+
+from .errors import ModelError
+from .graph import Graph, Model, Node, Value, trimmed
+from .links import capture, link
+from .order import sort_graph
+from .schemas import Schema, Schemas
+
+_BODIES = (AttributeProto.GRAPH, AttributeProto.GRAPHS)
+
+
+def build(proto: ModelProto, base_dir: str = "", declared: Iterable[Schema] = ()) -> Model:
+    """The view of a model; ``proto`` is kept and must not be changed while the view is in use.
+
+    ``base_dir`` is the folder that external data is relative to, ``declared`` the schemas of custom
+    ops.  Time is linear in nodes and initializers.  Bodies of local functions are not part of it.
+    Raises ModelError, naming node and value, if a value is read but not defined, is defined twice,
+    or takes part in a cycle.
+    """
+    model = Model(proto, base_dir, _opsets(proto), Schemas(declared))
+    waiting: deque[Graph] = deque([model.graph])
+    unsorted: list[Graph] = []
+    while waiting:
+        graph = waiting.popleft()
+        reader = _Reader(graph)
+        reader.read()
+        waiting.extend(reader.bodies)
+        model.graphs.extend(reader.bodies)
+        if not reader.sorted:
+            unsorted.append(graph)
+        unsorted.extend(reader.late_captures)
+    for graph in dict.fromkeys(unsorted):
+        sort_graph(graph)
+    return model
+
+
+def _opsets(proto: ModelProto) -> dict[str, int]:
+    versions: dict[str, int] = {}
+    for entry in proto.opset_import:
+        domain = "" if entry.domain == "ai.onnx" else entry.domain
+        version = int(entry.version)
+        if versions.setdefault(domain, version) != version:
+            raise ModelError(
+                f"the model imports domain {domain or 'ai.onnx'} at two versions, "
+                f"{versions[domain]} and {version}"
+            )
+    return versions
+
+
+class _Reader:
+    """Reads one graph; the graphs around it have been read before."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.proto: GraphProto = graph.proto
+        self.bodies: list[Graph] = []
+        self.sorted = True
+        self.late_captures: list[Graph] = []
+        """Graphs around this one in which an owner captures what is defined after it."""
+        self._ahead: dict[str, tuple[Value, Node]] = {}
+        """Values read before their definition, each with the first node that reads it."""
+
+    def read(self) -> None:
+        self._read_initializers()
+        self._read_inputs()
+        self._read_nodes()
+        if self._ahead:
+            self._settle_values_read_ahead()
+        self._read_outputs()
+
+    def _read_initializers(self) -> None:
+        graph, values = self.graph, self.graph.values
+        for tensor in self.proto.initializer:
+            name = tensor.name
+            value = Value(name, graph)
+            value.constant = True
+            value.tensor = tensor
+            if values.setdefault(name, value) is not value:
+                raise ModelError(f"initializer {name!r} is defined twice")
+        for sparse in self.proto.sparse_initializer:
+            name = sparse.values.name
+            value = Value(name, graph)
+            value.dtype = sparse.values.data_type
+            if values.setdefault(name, value) is not value:
+                raise ModelError(f"initializer {name!r} is defined twice")
+
+    def _read_inputs(self) -> None:
+        graph, values = self.graph, self.graph.values
+        overridable = graph.model.ir_version >= 4
+        for info in self.proto.input:
+            value = values.get(info.name)
+            if value is None:
+                value = values[info.name] = Value(info.name, graph)
+                value.dtype = info.type.tensor_type.elem_type
+            elif value.is_input:
+                raise ModelError(f"graph input {info.name!r} is listed twice")
+            elif overridable:
+                value.constant = False
+            value.is_input = True
+            graph.inputs.append(value)
+
+    def _read_nodes(self) -> None:
+        graph, values = self.graph, self.graph.values
+        get = values.get
+        node_list = graph.node_list
+        ops: dict[str, str] = {}
+        for index, proto in enumerate(self.proto.node):
+            op = proto.op_type
+            domain = proto.domain
+            if domain and domain != "ai.onnx":
+                op = f"{domain}::{op}"
+            # One string object for all nodes of an op: comparisons are then by identity.
+            op = ops.setdefault(op, op)
+            inputs: list[Value | None] = []
+            outputs: list[Value | None] = []
+            node = Node(op, proto.name, inputs, outputs, {}, graph, proto, (index,))
+            for name in proto.input:
+                if name:
+                    value = get(name)
+                    if value is None:
+                        value = self._find(name, node)
+                    uses = value.uses
+                    # A proxy must be registered outside as well; other values need no call.
+                    if value.outer is not None:
+                        link(value, node)
+                    else:
+                        uses[node] = uses.get(node, 0) + 1
+                    inputs.append(value)
+                else:
+                    inputs.append(None)
+            for name in proto.output:
+                if not name:
+                    outputs.append(None)
+                elif name in values:
+                    outputs.append(self._define_known(name, node))
+                else:
+                    value = values[name] = Value(name, graph, node)
+                    outputs.append(value)
+            if inputs and inputs[-1] is None:
+                node.inputs = trimmed(inputs)
+            if outputs and outputs[-1] is None:
+                node.outputs = trimmed(outputs)
+            attributes = proto.attribute
+            if attributes:
+                self._read_attributes(node, attributes, index)
+            node_list.append(node)
+
+    def _find(self, name: str, node: Node) -> Value:
+        """A value that this graph has not defined so far: of a graph around it, or yet to come."""
+        owner = self.graph.owner
+        while owner is not None:
+            outer = owner.graph.values.get(name)
+            if outer is not None and outer.outer is None:
+                return self._capture(outer, owner)
+            owner = owner.graph.owner
+        value = self.graph.values[name] = Value(name, self.graph)
+        self._ahead[name] = (value, node)
+        return value
+
+    def _capture(self, outer: Value, owner: Node) -> Value:
+        producer = outer.producer
+        if producer is not None and producer.order >= owner.order:
+            self.late_captures.append(outer.graph)
+        return capture(self.graph, outer)
+
+    def _define_known(self, name: str, node: Node) -> Value:
+        """An output whose name is known already: right only if it was read ahead of its definition."""
+        waiting = self._ahead.pop(name, None)
+        if waiting is None:
+            raise ModelError(f"{_describe(node)} defines value {name!r}, which is defined before")
+        self.sorted = False
+        value = waiting[0]
+        value.producer = node
+        return value
+
+    def _settle_values_read_ahead(self) -> None:
+        name, (_, node) = next(iter(self._ahead.items()))
+        raise ModelError(f"{_describe(node)} reads value {name!r}, which nothing defines")
+
+    def _read_attributes(
+        self, node: Node, attributes: Iterable[AttributeProto], index: int
+    ) -> None:
+        for attribute in attributes:
+            name = attribute.name
+            node.attributes[name] = attribute
+            if attribute.type in _BODIES:
+                protos = [attribute.g] if attribute.type == AttributeProto.GRAPH else attribute.graphs
+                for position, body in enumerate(protos):
+                    path = (*self.graph.path, index, name, position)
+                    graph = Graph(body, self.graph.model, node, path)
+                    node.bodies += (graph,)
+                    self.bodies.append(graph)
+
+    def _read_outputs(self) -> None:
+        graph = self.graph
+        for info in self.proto.output:
+            value = graph.values.get(info.name)
+            if value is None:
+                value = self._find_output(info.name)
+            if value.outer is not None and not value.uses and not value.is_output:
+                owner = graph.owner
+                assert owner is not None
+                link(value.outer, owner)
+            value.is_output = True
+            graph.outputs.append(value)
+
+    def _find_output(self, name: str) -> Value:
+        owner = self.graph.owner
+        while owner is not None:
+            outer = owner.graph.values.get(name)
+            if outer is not None and outer.outer is None:
+                return self._capture(outer, owner)
+            owner = owner.graph.owner
+        where = f" of a body of {_describe(self.graph.owner)}" if self.graph.owner else ""
+        raise ModelError(f"graph output {name!r}{where} is a value that nothing defines")
+
+
+def _describe(node: Node) -> str:
+    return describe(node.op, node.name, node.proto)
+
+
+def describe(op: str, name: str, proto: NodeProto | None) -> str:
+    """``node 'conv1' (Conv)``, or by its first output where the node has no name."""
+    if name:
+        return f"node {name!r} ({op})"
+    first = next((output for output in proto.output if output), "") if proto is not None else ""
+    return f"the {op} node that makes {first!r}"
