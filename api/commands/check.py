@@ -18,7 +18,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         description="Report every error and warning of rule files and pack folders; "
         "exit status 1 if there is an error.",
     )
-    parser.add_argument("files", nargs="+", metavar="FILE", help="a rule file or the folder of a pack")
+    parser.add_argument(
+        "files", nargs="+", metavar="FILE", help="a rule file or the folder of a pack"
+    )
     parser.add_argument("--json", action="store_true", help="print the messages as JSON")
     parser.set_defaults(run=run)
 

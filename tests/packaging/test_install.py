@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-MODEL = ROOT / "tests" / "models" / "ppocr_cls.u8u8.op13.onnx"
+MODEL = ROOT / "tests" / "models" / "ppocr_cls.u8s8pc.op13.pre.onnx"
 NOT_SOURCE = shutil.ignore_patterns(
     ".git", ".venv", "build", "dist", "*.egg-info", "__pycache__", ".*_cache", "tests"
 )

@@ -1,0 +1,41 @@
+"""The result of rewriting one model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+
+from onnx import ModelProto
+
+from qrewrite.engine.graph import Model
+from qrewrite.engine.io import to_proto, write_model
+from qrewrite.summary import Summary
+
+
+@dataclass(frozen=True)
+class RewriteResult:
+    """A rewritten model, and what was done to it."""
+
+    summary: Summary
+    """Rules fired, ops before and after, what was re-coded and why."""
+    _view: Model = field(repr=False)
+
+    @property
+    def applied(self) -> Mapping[str, int]:
+        """How often each rule fired, by `pack/rule`; rules that did not fire are not in it."""
+        return {fired.rule: fired.times for fired in self.summary.fired}
+
+    @cached_property
+    def model(self) -> ModelProto:
+        """The rewritten model; tensors that lie in external files stay there."""
+        return to_proto(self._view)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the model to `path`, the whole of it or nothing, with its external data beside it.
+
+        Raises FileError if it cannot be written.
+        """
+        write_model(self._view, Path(path))
