@@ -1,4 +1,4 @@
-"""From lark's tree to pack headers and declarations: ops, op sets, properties, fragments, guards."""
+"""From lark's tree to pack headers and declarations of ops, op sets, properties and patterns."""
 
 from __future__ import annotations
 

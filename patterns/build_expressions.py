@@ -65,7 +65,7 @@ def string(token: Token, source: Source) -> str:
             raise failure(
                 f"unknown escape {match[0]} in a string",
                 span_of(token, source),
-                r'the escapes are \", \\ and \n',
+                r"the escapes are \", \\ and \n",
             )
         return ESCAPES[match[0]]
 

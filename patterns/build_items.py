@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from lark import Token, Tree
+from lark import Token
 
 from .build_declarations import (
     guard,
@@ -39,7 +39,6 @@ from .syntax import (
     PythonImport,
     Rule,
     Source,
-    Span,
     Where,
     WithinQuanta,
     WithinRelative,

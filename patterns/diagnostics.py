@@ -126,4 +126,6 @@ def excerpt(span: Span) -> list[str]:
 
 
 def _printable(character: str) -> str:
-    return character if character == "\t" or character.isprintable() else "\N{REPLACEMENT CHARACTER}"
+    return (
+        character if character == "\t" or character.isprintable() else "\N{REPLACEMENT CHARACTER}"
+    )

@@ -27,7 +27,7 @@ DEFAULT_PHASE = "fuse"
 
 @dataclass(frozen=True, slots=True)
 class PackRule:
-    """A rule, the pack that wrote it and the phase it runs in; its Source is ``rule.span.source``."""
+    """A rule, the pack that wrote it and the phase it runs in; ``rule.span.source`` is its file."""
 
     rule: Rule
     pack: str

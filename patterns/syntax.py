@@ -171,7 +171,7 @@ Expr = (
 
 
 class Arity(Enum):
-    """How often an operand stands: once, at most once (``?``), or as a list of one or more (``...``)."""
+    """How often an operand stands: once, at most once (``?``), or as a list of one up (``...``)."""
 
     ONE = ""
     OPTIONAL = "?"
@@ -179,7 +179,7 @@ class Arity(Enum):
 
 
 class Presence(Enum):
-    """How often a node stands around its first operand: ``F(x)``, ``F?(x)``, ``F*(x)``, ``F+(x)``."""
+    """How often a node stands around its first operand: once, ``F?(x)``, ``F*(x)``, ``F+(x)``."""
 
     ONCE = ""
     OPTIONAL = "?"
@@ -203,7 +203,7 @@ class OpName:
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """``name = value`` (in a pattern a match or a capture, in a template a value); with ``?`` optional."""
+    """``name = value``: in a pattern a match or a capture, in a template a value; ``?``: optional."""
 
     name: str
     value: Expr
@@ -297,7 +297,7 @@ class Rest:
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A number or a list of numbers: a constant operand of that value, of any shape that holds it."""
+    """A number or a list of numbers: a constant operand of that value, in any shape."""
 
     value: int | float | tuple[int | float, ...]
     span: Span = field(compare=False, repr=False)
@@ -549,7 +549,10 @@ Setting = bool | int | float | str
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """``option target = "x86" in {"x86", "arm"} "which CPU"``; no choices: any of the default's type."""
+    """``option target = "x86" in {"x86", "arm"} "which CPU"``.
+
+    No choices: any value of the default's type.
+    """
 
     name: str
     default: Setting
