@@ -174,7 +174,7 @@ class _Reader:
         """An output whose name is known already: right only if it was read ahead of its definition."""
         waiting = self._ahead.pop(name, None)
         if waiting is None:
-            raise ModelError(f"{_describe(node)} defines value {name!r}, which is defined before")
+            raise ModelError(f"{_describe(node)} defines value {name!r}, which is already defined")
         self.sorted = False
         value = waiting[0]
         value.producer = node

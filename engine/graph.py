@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from operator import attrgetter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -268,6 +269,7 @@ class Model:
         "names",
         "inferred",
         "large",
+        "source",
     )
 
     def __init__(
@@ -287,6 +289,8 @@ class Model:
         """Result of ONNX shape inference once it has been asked for."""
         self.large: tuple[Value, np.ndarray[Any, Any]] | None = None
         """The large array read last: looking at all weights must not keep them all in memory."""
+        self.source: Path | None = None
+        """The file whose content ``proto`` is, byte for byte; None once a rewrite was written back."""
 
     def nodes(self) -> Iterator[Node]:
         """The nodes of all graphs, outer graphs first, each graph in topological order."""
