@@ -12,7 +12,7 @@ import qrewrite
 from numpy.typing import NDArray
 from onnx import GraphProto, ModelProto, NodeProto, numpy_helper
 
-from tests import exact
+from qrewrite.testing import exact
 
 from .graphs import feeds as random_feeds
 
