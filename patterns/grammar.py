@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from functools import cache
 from pathlib import Path
 
 import lark
@@ -13,6 +14,7 @@ from .cache import cached
 GRAMMAR = Path(__file__).with_name("grammar.lark")
 
 
+@cache  # the grammar does not change while the program runs; a pack has a dozen files
 def parser() -> Lark:
     """The LALR parser; building its tables takes half a second, reading them some milliseconds."""
     text = GRAMMAR.read_text(encoding="utf-8")

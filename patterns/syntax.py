@@ -203,7 +203,7 @@ class OpName:
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """``name = value``: in a pattern a match or a capture, in a template a value; ``?``: optional."""
+    """``name = value``: a match or a capture in a pattern, a value in a template; ``?``: optional."""
 
     name: str
     value: Expr
