@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
+from typing import Any
 
+import onnx
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto
 
 from .errors import ModelError
@@ -14,6 +16,7 @@ from .order import sort_graph
 from .schemas import Schema, Schemas
 
 _BODIES = (AttributeProto.GRAPH, AttributeProto.GRAPHS)
+_OPS_WITH_BODIES = frozenset({"If", "Loop", "Scan", "SequenceMap"})
 
 
 def build(proto: ModelProto, base_dir: str = "", declared: Iterable[Schema] = ()) -> Model:
@@ -107,53 +110,54 @@ class _Reader:
             graph.inputs.append(value)
 
     def _read_nodes(self) -> None:
-        graph, values = self.graph, self.graph.values
-        get = values.get
-        node_list = graph.node_list
-        ops: dict[str, str] = {}
+        graph, values, node_list = self.graph, self.graph.values, self.graph.node_list
+        find, define = values.get, values.setdefault
+        is_body = graph.owner is not None
+        kinds: dict[str, tuple[str, bool]] = {}
+        inputs: list[Any]
+        outputs: list[Any]
         for index, proto in enumerate(self.proto.node):
-            op = proto.op_type
-            domain = proto.domain
-            if domain and domain != "ai.onnx":
-                op = f"{domain}::{op}"
-            # One string object for all nodes of an op: comparisons are then by identity.
-            op = ops.setdefault(op, op)
-            inputs: list[Value | None] = []
-            outputs: list[Value | None] = []
-            node = Node(op, proto.name, inputs, outputs, {}, graph, proto, (index,))
-            for name in proto.input:
-                if name:
-                    value = get(name)
-                    if value is None:
-                        value = self._find(name, node)
+            op, domain = proto.op_type, proto.domain
+            kind = kinds.get(op) if not domain else None
+            if kind is None:
+                kind = self._kind(op, domain, kinds)
+            # The lists of names become, in place, the lists of values.
+            inputs, outputs = proto.input[:], proto.output[:]
+            node = Node(kind[0], proto.name, inputs, outputs, None, graph, proto, (index,))
+            for slot, name in enumerate(inputs):
+                value = find(name) or self._find(name, node)
+                inputs[slot] = value
+                if is_body and value is not None:
+                    link(value, node)
+                elif value is not None:
                     uses = value.uses
-                    # A proxy must be registered outside as well; other values need no call.
-                    if value.outer is not None:
-                        link(value, node)
-                    else:
-                        uses[node] = uses.get(node, 0) + 1
-                    inputs.append(value)
-                else:
-                    inputs.append(None)
-            for name in proto.output:
-                if not name:
-                    outputs.append(None)
-                elif name in values:
-                    outputs.append(self._define_known(name, node))
-                else:
-                    value = values[name] = Value(name, graph, node)
-                    outputs.append(value)
-            if inputs and inputs[-1] is None:
-                node.inputs = trimmed(inputs)
-            if outputs and outputs[-1] is None:
-                node.outputs = trimmed(outputs)
-            attributes = proto.attribute
-            if attributes:
-                self._read_attributes(node, attributes, index)
+                    uses[node] = uses.get(node, 0) + 1
+            for slot, name in enumerate(outputs):
+                value = Value(name, graph, node)
+                if not name or define(name, value) is not value:
+                    value = self._define_known(name, node)
+                outputs[slot] = value
+            if kind[1]:
+                self._read_bodies(node, index)
             node_list.append(node)
+            if (inputs and inputs[-1] is None) or (outputs and outputs[-1] is None):
+                node.inputs, node.outputs = trimmed(inputs), trimmed(outputs)
 
-    def _find(self, name: str, node: Node) -> Value:
-        """A value that this graph has not defined so far: of a graph around it, or yet to come."""
+    def _kind(self, op: str, domain: str, kinds: dict[str, tuple[str, bool]]) -> tuple[str, bool]:
+        """The op as in ``Node.op``, one string object for all its nodes so that comparisons are by
+        identity, and whether its attributes may hold bodies.  ONNX says so for its own ops."""
+        if domain and domain != "ai.onnx":
+            op = f"{domain}::{op}"
+        if op not in kinds:
+            may_have_bodies = op in _OPS_WITH_BODIES or not onnx.defs.has(op)
+            kinds[op] = (op, may_have_bodies)
+        return kinds[op]
+
+    def _find(self, name: str, node: Node) -> Value | None:
+        """A value that this graph has not defined so far: of a graph around it, or yet to come;
+        None where the input is absent."""
+        if not name:
+            return None
         owner = self.graph.owner
         while owner is not None:
             outer = owner.graph.values.get(name)
@@ -170,8 +174,11 @@ class _Reader:
             self.late_captures.append(outer.graph)
         return capture(self.graph, outer)
 
-    def _define_known(self, name: str, node: Node) -> Value:
-        """An output whose name is known already: right only if it was read ahead of its definition."""
+    def _define_known(self, name: str, node: Node) -> Value | None:
+        """An output whose name is known already: right only if it was read ahead of its definition,
+        or if it is empty."""
+        if not name:
+            return None
         waiting = self._ahead.pop(name, None)
         if waiting is None:
             raise ModelError(f"{_describe(node)} defines value {name!r}, which is already defined")
@@ -184,19 +191,16 @@ class _Reader:
         name, (_, node) = next(iter(self._ahead.items()))
         raise ModelError(f"{_describe(node)} reads value {name!r}, which nothing defines")
 
-    def _read_attributes(
-        self, node: Node, attributes: Iterable[AttributeProto], index: int
-    ) -> None:
-        for attribute in attributes:
-            name = attribute.name
-            node.attributes[name] = attribute
-            if attribute.type in _BODIES:
-                protos = [attribute.g] if attribute.type == AttributeProto.GRAPH else attribute.graphs
-                for position, body in enumerate(protos):
-                    path = (*self.graph.path, index, name, position)
-                    graph = Graph(body, self.graph.model, node, path)
-                    node.bodies += (graph,)
-                    self.bodies.append(graph)
+    def _read_bodies(self, node: Node, index: int) -> None:
+        for name, attribute in node.attributes.items():
+            if attribute.type not in _BODIES:
+                continue
+            protos = [attribute.g] if attribute.type == AttributeProto.GRAPH else attribute.graphs
+            for position, body in enumerate(protos):
+                path = (*self.graph.path, index, name, position)
+                graph = Graph(body, self.graph.model, node, path)
+                node.bodies += (graph,)
+                self.bodies.append(graph)
 
     def _read_outputs(self) -> None:
         graph = self.graph

@@ -108,7 +108,7 @@ class Node:
         "name",
         "inputs",
         "outputs",
-        "attributes",
+        "_attributes",
         "graph",
         "proto",
         "order",
@@ -124,7 +124,6 @@ class Node:
     inputs: list[Value | None]
     """Absent inputs are None; trailing ones are cut off."""
     outputs: list[Value | None]
-    attributes: dict[str, AttributeProto]
     graph: Graph
     proto: NodeProto | None
     """The node as read; None for nodes made by rules."""
@@ -145,7 +144,7 @@ class Node:
         name: str,
         inputs: list[Value | None],
         outputs: list[Value | None],
-        attributes: dict[str, AttributeProto],
+        attributes: dict[str, AttributeProto] | None,
         graph: Graph,
         proto: NodeProto | None = None,
         order: tuple[int, ...] = (),
@@ -154,7 +153,7 @@ class Node:
         self.name = name
         self.inputs = inputs
         self.outputs = outputs
-        self.attributes = attributes
+        self._attributes = attributes
         self.graph = graph
         self.proto = proto
         self.order = order
@@ -162,6 +161,15 @@ class Node:
         self.rule = ""
         self.alive = proto is not None
         self.changed = False
+
+    @property
+    def attributes(self) -> dict[str, AttributeProto]:
+        """By name; read from the proto when first asked for.  Not to be changed."""
+        found = self._attributes
+        if found is None:
+            stored = self.proto.attribute if self.proto is not None else ()
+            found = self._attributes = {attribute.name: attribute for attribute in stored}
+        return found
 
     def __repr__(self) -> str:
         return f"<{self.op} {self.name}>"
