@@ -26,7 +26,7 @@ def load_pack(
     Raises RuleError with every error in them.
     """
     pack = read_pack(*packs, rules=rules, allow_python=allow_python)
-    errors = [found for found in check_pack(pack) if found.severity is Severity.ERROR]
+    errors = [found for found in check_pack(pack, lint=False) if found.severity is Severity.ERROR]
     if errors:
         raise RuleFileError(errors)
     return pack
@@ -38,8 +38,13 @@ def load_rules(*files: str | Path, allow_python: bool = False) -> Pack:
 
 
 def check_file(path: str | Path) -> list[Diagnostic]:
-    """Every error and warning of a rule file or of the pack in a folder."""
+    """Every error and warning of a rule file or of the pack in a folder.
+
+    Raises RuleError if there is no such file, or if it is no text.
+    """
     try:
-        return list(check_pack(load_file(path)))
+        return check_pack(load_file(path))
     except RuleFileError as error:
+        if all(found.span is None for found in error.diagnostics):
+            raise
         return list(error.diagnostics)
