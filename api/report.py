@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 QUANTIZE_OPS = ("QuantizeLinear", "DequantizeLinear")
 
 STYLE = """
-body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem; }
+body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; }
 table { border-collapse: collapse; margin: 1rem 0; }
 th, td { padding: .2rem .8rem .2rem 0; text-align: left; border-bottom: 1px solid #ddd; }
 th.number, td.number { text-align: right; font-variant-numeric: tabular-nums; }

@@ -29,24 +29,28 @@ def run(arguments: argparse.Namespace) -> int:
     from qrewrite.loading import check_file
     from qrewrite.patterns.diagnostics import has_errors
 
-    found = [diagnostic for file in arguments.files for diagnostic in check_file(file)]
+    # Packs may have parents in common: what is wrong with a parent is said once.
+    found = list(
+        {
+            diagnostic.render(): diagnostic
+            for file in arguments.files
+            for diagnostic in check_file(file)
+        }.values()
+    )
     if arguments.json:
         from qrewrite.console import print_json
 
         print_json([_record(diagnostic) for diagnostic in found])
     else:
-        _print(found, len(arguments.files))
+        _print(found)
     return FAILED if has_errors(found) else 0
 
 
-def _print(found: list[Diagnostic], files: int) -> None:
+def _print(found: list[Diagnostic]) -> None:
     for diagnostic in found:
         print(diagnostic.render(), end="\n\n")
     errors = sum(diagnostic.severity.value == "error" for diagnostic in found)
-    print(
-        f"{counted(files, 'file')} checked: "
-        f"{counted(errors, 'error')}, {counted(len(found) - errors, 'warning')}"
-    )
+    print(f"{counted(errors, 'error')}, {counted(len(found) - errors, 'warning')}")
 
 
 def counted(number: int, noun: str) -> str:

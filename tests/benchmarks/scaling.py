@@ -1,11 +1,11 @@
 """In process, imports excluded: time a node by size of the graph, and the cost of more rules.
 
-    python tests/benchmarks/scaling.py --nodes 1000 9000 90000
+python tests/benchmarks/scaling.py --nodes 1000 9000 90000
 
-    nodes   load + rewrite + save by `ort-cpu`, microseconds a node
-    rules   the same by a pack of 10 rules and by one of 200, where each of the 190 others is rooted at
-            Q over an op that occurs in the graph, is tried before the rule that fires there, and
-            fails at its last guard
+nodes   load + rewrite + save by `ort-cpu`, microseconds a node
+rules   the same by a pack of 10 rules and by one of 200, where each of the 190 others is rooted at
+        Q over an op that occurs in the graph, is tried before the rule that fires there, and
+        fails at its last guard
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ import tempfile
 import time
 from pathlib import Path
 
+from residual import write_residual
+
 import qrewrite
 from qrewrite.patterns.pack import Pack
-from residual import NODES_PER_BLOCK, write_residual
 
 KEPT = (
     "conv",
@@ -38,7 +39,8 @@ rule failing_conv_{index} priority 1 {{
     where product_types(x, w), y.type == x.type, scalar_grid(x), scalar_grid(y),
           per_tensor_or_axis(w, 0), normal_multiplier(x, w, y), b.type == i32, b.zero_point == 0,
           close(b.scale, x.scale * w.scale), dim(w, 0) == {value}
- => y = QLinearConv<*attrs>(x, x.scale, x.zero_point, w, w.scale, w.zero_point, y.scale, y.zero_point, b?)
+ => y = QLinearConv<*attrs>(x, x.scale, x.zero_point, w, w.scale, w.zero_point,
+                            y.scale, y.zero_point, b?)
     within 1 quantum of y
 }}
 """
@@ -47,7 +49,8 @@ rule failing_add_{index} priority 1 {{
     y = Q(Add(DQ(a), DQ(b)))
     where a.type in {{u8, i8}}, b.type == a.type, y.type == a.type, scalar_grid(a), scalar_grid(b),
           scalar_grid(y), a.scale == {value}.5
- => y = com.microsoft::QLinearAdd(a, a.scale, a.zero_point, b, b.scale, b.zero_point, y.scale, y.zero_point)
+ => y = com.microsoft::QLinearAdd(a, a.scale, a.zero_point, b, b.scale, b.zero_point,
+                                  y.scale, y.zero_point)
     within 1 quantum of y
 }}
 """
@@ -92,15 +95,15 @@ def time_nodes(folder: Path, sizes: list[int], rounds: int) -> None:
     time_once(models[sizes[0]], pack, folder / "out.onnx")
     for _ in range(rounds):
         for size, path in models.items():
-            # As many small graphs as make up the time of a large one, so that noise weighs the same.
+            # Many small graphs make up the time of a large one: noise weighs the same.
             repeats = max(1, 20_000 // size)
             seconds = [time_once(path, pack, folder / "out.onnx") for _ in range(repeats)]
             samples[size].append(statistics.mean(seconds))
-    least = min(samples[sizes[0]]) / sizes[0]
     for size in sizes:
         a_node = statistics.median(samples[size]) / size
-        first = statistics.median(samples[sizes[0]]) / sizes[0]
-        print(f"{size:>8} nodes  {1e6 * a_node:6.2f} us a node  {a_node / first:5.2f} x that at {sizes[0]}")
+        least = statistics.median(samples[sizes[0]]) / sizes[0]
+        ratio = f"{a_node / least:5.2f} x that at {sizes[0]}"
+        print(f"{size:>8} nodes  {1e6 * a_node:6.2f} us a node  {ratio}", flush=True)
 
 
 def time_rules(folder: Path, size: int, rounds: int, others: int) -> None:
@@ -115,7 +118,8 @@ def time_rules(folder: Path, size: int, rounds: int, others: int) -> None:
     for pack in packs:
         seconds = statistics.median(samples[pack.name][1:])
         first = first or seconds
-        print(f"{len(pack.rules):>8} rules  {seconds:6.3f} s at {size} nodes  {seconds / first:5.2f} x")
+        ratio = f"{seconds / first:5.2f} x"
+        print(f"{len(pack.rules):>8} rules  {seconds:6.3f} s at {size} nodes  {ratio}", flush=True)
 
 
 def main() -> None:

@@ -72,7 +72,11 @@ def test_json(folder: Path) -> None:
     words = ("apply", "model.onnx", "-o", "out.onnx", "--json", "--set", "target=arm", *PACK)
     outcome = qrewrite(*words, folder=folder)
     (report,) = json.loads(outcome.stdout)
-    assert (report["model"], report["output"], report["pack"]) == ("model.onnx", "out.onnx", "ort-cpu")
+    assert (report["model"], report["output"], report["pack"]) == (
+        "model.onnx",
+        "out.onnx",
+        "ort-cpu",
+    )
     assert report["options"]["target"] == "arm"
     fired = {rule["rule"]: rule["times"] for rule in report["fired"]}
     assert fired["ort-cpu/add"] == 1

@@ -27,15 +27,21 @@ def assert_nothing_written(folder: Path) -> None:
 def test_truncated_model(tmp_path: Path) -> None:
     data = FQ_CNN.read_bytes()
     (tmp_path / "model.onnx").write_bytes(data[: len(data) // 2])
-    outcome = qrewrite("apply", "model.onnx", "-o", "out.onnx", "--pack", "ort-cpu", folder=tmp_path)
+    outcome = qrewrite(
+        "apply", "model.onnx", "-o", "out.onnx", "--pack", "ort-cpu", folder=tmp_path
+    )
     assert_refused(outcome, "model.onnx")
     assert_nothing_written(tmp_path)
 
 
-@pytest.mark.parametrize("content", ["not a model\n", "", "\x00\x01"], ids=["text", "empty", "bytes"])
+@pytest.mark.parametrize(
+    "content", ["not a model\n", "", "\x00\x01"], ids=["text", "empty", "bytes"]
+)
 def test_no_model_at_all(tmp_path: Path, content: str) -> None:
     (tmp_path / "model.onnx").write_text(content)
-    outcome = qrewrite("apply", "model.onnx", "-o", "out.onnx", "--pack", "ort-cpu", folder=tmp_path)
+    outcome = qrewrite(
+        "apply", "model.onnx", "-o", "out.onnx", "--pack", "ort-cpu", folder=tmp_path
+    )
     assert_refused(outcome, "model.onnx")
     assert_nothing_written(tmp_path)
 
@@ -123,7 +129,9 @@ def test_read_only_output_folder(folder: Path) -> None:
     closed = folder / "closed"
     closed.mkdir()
     closed.chmod(0o555)
-    outcome = qrewrite("apply", "model.onnx", "-o", "closed/o.onnx", "--pack", "ort-cpu", folder=folder)
+    outcome = qrewrite(
+        "apply", "model.onnx", "-o", "closed/o.onnx", "--pack", "ort-cpu", folder=folder
+    )
     assert_refused(outcome, "closed", "read-only")
     assert list(closed.iterdir()) == []
 
@@ -135,7 +143,16 @@ def test_output_that_is_no_file(folder: Path) -> None:
 
 
 def test_report_that_cannot_be_written(folder: Path) -> None:
-    words = ("apply", "model.onnx", "-o", "out.onnx", "--pack", "ort-cpu", "--report", "none/r.json")
+    words = (
+        "apply",
+        "model.onnx",
+        "-o",
+        "out.onnx",
+        "--pack",
+        "ort-cpu",
+        "--report",
+        "none/r.json",
+    )
     assert_refused(qrewrite(*words, folder=folder), "none", "does not exist")
     assert_nothing_written(folder)
 

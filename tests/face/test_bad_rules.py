@@ -1,4 +1,4 @@
-"""A rule file with each kind of error: `apply` exits with 2, `check` with 1, both with the place."""
+"""A rule file with each kind of error: `apply` exits with 2, `check` with 1, with the place."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ MADE = (
 )
 
 
-def rule(pattern: str = ADD, where: str = "a.type == u8", made: str = MADE, end: str = "exact") -> str:
+def rule(
+    pattern: str = ADD, where: str = "a.type == u8", made: str = MADE, end: str = "exact"
+) -> str:
     return f"rule bad {{\n    {pattern}\n    where {where}\n => {made}\n    {end}\n}}\n"
 
 

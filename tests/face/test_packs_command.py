@@ -70,7 +70,9 @@ def test_check(tmp_path: Path) -> None:
     assert outcome.status == 1
     assert "bad.rules:4:15: error: " in outcome.stdout and "^" in outcome.stdout
     found = json.loads(qrewrite("check", "bad.rules", "--json", folder=tmp_path).stdout)
-    assert [(entry["severity"], entry["line"], entry["column"]) for entry in found] == [("error", 4, 15)]
+    assert [(entry["severity"], entry["line"], entry["column"]) for entry in found] == [
+        ("error", 4, 15)
+    ]
     outcome = qrewrite("check", "good.rules", "none.rules", folder=tmp_path)
     assert outcome.status == 2 and "none.rules" in outcome.stderr
 

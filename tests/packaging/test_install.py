@@ -127,7 +127,7 @@ def test_the_core_needs_no_extra(wheel_python: Path, tmp_path: Path) -> None:
 def test_types_are_seen_from_elsewhere(
     installed: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    """mypy sees the types, and objects to what does not exist: a check that cannot fail shows nothing."""
+    """mypy sees the types, and objects to what does not exist."""
     python = request.getfixturevalue(installed)
     (tmp_path / "use.py").write_text(TYPED_USE)
     checked = run(
