@@ -1,0 +1,142 @@
+"""From a rule to the flat patterns that it stands for, more specific ones first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from .choices import Choose, every_choice
+from .diagnostics import failure
+from .flat import (
+    ABSENT,
+    Condition,
+    Each,
+    Flat,
+    FlatNode,
+    FlatValue,
+    NotThere,
+    Scope,
+    Source,
+    ValueOperand,
+)
+from .pack import Pack
+from .repeat import PatternElaborator
+from .roles import assign_roles
+from .syntax import Apply, Arity, Assign, Connected, Rule, Target, Use, Where
+from .term_names import names_of, pattern_names, single_names
+
+MOST_VARIANTS = 64
+"""Patterns that one rule may stand for."""
+
+
+def expand(rule: Rule, pack: Pack) -> list[Flat]:
+    """Every variant of a rule's pattern: alternatives, optional parts, orders of operands.
+
+    A variant that has more nodes goes before one that has fewer.  RuleFileError if there are more
+    than ``MOST_VARIANTS``, or the pattern cannot be read.
+    """
+
+    def make(choose: Choose) -> Flat:
+        return _variant(rule, pack, choose)
+
+    variants = every_choice(make, MOST_VARIANTS, rule.name_span)
+    return sorted(variants, key=lambda flat: -len(flat.nodes))
+
+
+def _variant(rule: Rule, pack: Pack, choose: Choose) -> Flat:
+    scope = Scope(known=pattern_names(rule.pattern))
+    flat = Flat(scope)
+    elaborator = PatternElaborator(pack, choose, flat, single_names(rule.pattern))
+    later: list[Assign] = []
+    for statement in rule.pattern:
+        if isinstance(statement, Assign):
+            if _maps(statement):
+                later.append(statement)
+            else:
+                _assign(statement, elaborator)
+    for statement in later:
+        elaborator.map_lists(statement, scope)
+    for statement in rule.pattern:
+        if isinstance(statement, Use):
+            elaborator.uses(statement, scope)
+        elif isinstance(statement, Connected):
+            _connected(statement, elaborator)
+    for clause in rule.clauses:
+        if isinstance(clause, Where):
+            flat.conditions += [Condition(each, scope) for each in clause.conditions]
+    assign_roles(flat, _replaced(rule), _read(rule))
+    return flat
+
+
+def _maps(statement: Assign) -> bool:
+    """Whether a statement goes through lists: ``y... = Q(part)...``."""
+    return isinstance(statement.term, Apply) and statement.term.arity is Arity.REPEATED
+
+
+def _assign(statement: Assign, elaborator: PatternElaborator) -> None:
+    flat, scope = elaborator.flat, elaborator.flat.scope
+    results = [_result(target, elaborator) for target in statement.targets]
+    single = [
+        value
+        for value, target in zip(results, statement.targets, strict=True)
+        if target.arity is not Arity.REPEATED
+    ]
+    made = elaborator.node(statement.term, scope, single)
+    if len(single) == len(results):
+        return
+    if len(single) < len(results) - 1 or statement.targets[-1].arity is not Arity.REPEATED:
+        raise failure("one name with `...` stands for all outputs that are left", statement.span)
+    producer = made.value.producer if isinstance(made, ValueOperand) else None
+    if not isinstance(producer, FlatNode):
+        raise failure("only the outputs of a node can be a list", statement.span)
+    listed = FlatValue(statement.targets[-1].name, flat)
+    each = Each(Source.OUTPUTS, statement.span, slots=[listed], node=producer)
+    listed.each = each
+    scope.names[listed.name] = listed
+    producer.outputs = list(single)
+    producer.each_output = each
+
+
+def _result(target: Target, elaborator: PatternElaborator) -> FlatValue | None:
+    scope = elaborator.flat.scope
+    if target.arity is Arity.REPEATED:
+        return None
+    if target.arity is Arity.OPTIONAL and target.name not in scope.names:
+        if elaborator.choose(2, target.span):
+            scope.names[target.name] = ABSENT
+    if isinstance(scope.names.get(target.name), NotThere):
+        return None
+    return elaborator.value(target.name, scope, target.span)
+
+
+def _connected(statement: Connected, elaborator: PatternElaborator) -> None:
+    scope = elaborator.flat.scope
+    start = elaborator.value(statement.start, scope, statement.span)
+    made = FlatValue(statement.name, elaborator.flat)
+    scope.names[statement.name] = made
+    elaborator.flat.connected.append((statement, made))
+    assert start is not made
+
+
+def _replaced(rule: Rule) -> frozenset[str]:
+    return frozenset(target.name for each in rule.template for target in each.targets)
+
+
+def _read(rule: Rule) -> frozenset[str]:
+    return frozenset(_bare_names(rule.template))
+
+
+def _bare_names(template: Iterable[Assign]) -> Iterable[str]:
+    from .syntax import Alternatives, Capture, Group, Term
+
+    def bare(term: Term) -> Iterable[str]:
+        match term:
+            case Capture(name, None):
+                yield name
+            case Apply(operands=operands) | Group(operands) | Alternatives(operands):
+                for operand in operands:
+                    yield from bare(operand)
+            case _:
+                pass
+
+    for each in template:
+        yield from bare(each.term)
