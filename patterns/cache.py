@@ -23,7 +23,11 @@ FOLDER_VARIABLE = "QREWRITE_CACHE_DIR"
 OPEN_TO_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 MAKERS = (
     "grammar.lark",
-    "syntax.py",
+    "syntax/source.py",
+    "syntax/expressions.py",
+    "syntax/terms.py",
+    "syntax/statements.py",
+    "syntax/items.py",
     "grammar.py",
     "parse.py",
     "cache.py",
