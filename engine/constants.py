@@ -11,6 +11,8 @@ from onnx import TensorProto, numpy_helper
 
 from . import dtypes
 from .errors import ModelError
+from .external import locate
+from .tensors import is_external
 
 if TYPE_CHECKING:
     from .graph import Value
@@ -44,12 +46,16 @@ def read_tensor(tensor: TensorProto, base_dir: str) -> np.ndarray[Any, Any]:
 
 
 def _read_any(tensor: TensorProto, base_dir: str) -> np.ndarray[Any, Any]:
-    if tensor.data_location == TensorProto.EXTERNAL:
-        # to_array would load the data into the model's own message: read through a copy.
-        copy = TensorProto()
-        copy.CopyFrom(tensor)
-        tensor = copy
-    return np.asarray(numpy_helper.to_array(tensor, base_dir))
+    if is_external(tensor):
+        # numpy_helper would load the data into the model's own message: read through another one.
+        content = locate(tensor, base_dir)
+        with content.file.open("rb") as file:
+            file.seek(content.offset)
+            data = file.read(content.length)
+        tensor = TensorProto(
+            name=tensor.name, dims=tensor.dims, data_type=tensor.data_type, raw_data=data
+        )
+    return np.asarray(numpy_helper.to_array(tensor))
 
 
 def same_constant(a: Value | None, b: Value | None) -> bool:

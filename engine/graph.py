@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from operator import attrgetter
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from .names import Names
 if TYPE_CHECKING:
     from .inference import Inferred
     from .schemas import Schemas
+    from .source import Source
 
 _CACHED_BYTES = 1 << 16
 """Arrays of stored tensors above this size are not kept on their Value."""
@@ -297,8 +297,8 @@ class Model:
         """Result of ONNX shape inference once it has been asked for."""
         self.large: tuple[Value, np.ndarray[Any, Any]] | None = None
         """The large array read last: looking at all weights must not keep them all in memory."""
-        self.source: Path | None = None
-        """The file whose content ``proto`` is, byte for byte; None once a rewrite was written back."""
+        self.source: Source | None = None
+        """The model as it came in; None once a rewrite was written back to ``proto``."""
 
     def nodes(self) -> Iterator[Node]:
         """The nodes of all graphs, outer graphs first, each graph in topological order."""
