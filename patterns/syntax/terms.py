@@ -42,7 +42,7 @@ class OpName:
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """``name = value``: a match or a capture in a pattern, a value in a template; ``?``: optional."""
+    """``name = value``: a match or capture in a pattern, a value in a template; ``?``: optional."""
 
     name: str
     value: Expr
