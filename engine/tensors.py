@@ -21,6 +21,9 @@ BITS: dict[int, int] = {
 """Element type -> bits of an element in raw_data or a data file; strings have no such size."""
 
 
+_BYTES = {number: bits // 8 for number, bits in BITS.items() if bits >= 8}
+
+
 def content_size(data_type: int, dims: Sequence[int]) -> int | None:
     """Bytes of a tensor's content in raw_data or a data file; None for types of no fixed size."""
     bits = BITS.get(data_type)
@@ -38,16 +41,25 @@ def check_tensors(tensors: Sequence[TensorProto]) -> list[TensorProto]:
     ModelError, naming tensor and sizes, where content does not fit element type and dims.
     """
     external = []
+    width, product = _BYTES.get, math.prod
     for tensor, raw in zip(tensors, map(attrgetter("raw_data"), tensors), strict=True):
+        size = width(tensor.data_type, 0)
         if raw:
-            expected = content_size(tensor.data_type, tensor.dims)
-            if expected is not None and len(raw) != expected:
-                raise _misfit(tensor, f"{len(raw)} bytes of raw_data", f"{expected} bytes are")
+            # Scalars, of which there are most, are spared the product.
+            fits = not tensor.dims if len(raw) == size else len(raw) == size * product(tensor.dims)
+            if not fits:
+                _check_raw(tensor, len(raw))
         elif is_external(tensor):
             external.append(tensor)
         else:
             _check_typed(tensor)
     return external
+
+
+def _check_raw(tensor: TensorProto, actual: int) -> None:
+    expected = content_size(tensor.data_type, tensor.dims)
+    if expected is not None and actual != expected:
+        raise _misfit(tensor, f"{actual} bytes of raw_data", f"{expected} bytes are")
 
 
 def _check_typed(tensor: TensorProto) -> None:
