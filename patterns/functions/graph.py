@@ -1,0 +1,96 @@
+"""Questions about values of the graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from qrewrite.engine.graph import Value
+
+from ..quantized import Quantized, shape_part
+from .function import Function, Result, number, value
+
+
+def functions() -> tuple[Function, ...]:
+    return (
+        Function(
+            "is_const",
+            (value("v"),),
+            Result.BOOL,
+            "v is an initializer that no graph input can override, or computed by the rule.",
+            _is_const,
+        ),
+        Function("is_input", (value("v"),), Result.BOOL, "v is an input of the graph.", _is_input),
+        Function(
+            "is_output",
+            (value("v"),),
+            Result.BOOL,
+            "v is an output of its graph (also of a body of If, Loop or Scan).",
+            _is_output,
+        ),
+        Function(
+            "use_count",
+            (value("v"),),
+            Result.NUMBER,
+            "The number of nodes that take v as an operand; being a graph output counts as none.",
+            _use_count,
+        ),
+        Function("rank", (value("v"),), Result.NUMBER, "The number of dimensions of v.", _rank),
+        Function(
+            "dim",
+            (value("v"), number("i")),
+            Result.NUMBER,
+            "Dimension i of v, counted from 0, or from the end where i is negative.",
+            _dim,
+        ),
+        Function("shape", (value("v"),), Result.LIST, "The dimensions of v.", _shape),
+        Function("size", (value("v"),), Result.NUMBER, "The number of elements of v.", _size),
+    )
+
+
+def _is_const(v: Any) -> bool:
+    if isinstance(v, Quantized):
+        v = v.data
+    return v.constant if isinstance(v, Value) else True
+
+
+def _is_input(v: Any) -> bool:
+    return isinstance(v, Value) and v.is_input
+
+
+def _is_output(v: Any) -> bool:
+    return isinstance(v, Value) and v.is_output
+
+
+def _use_count(v: Any) -> int:
+    return len(v.uses) if isinstance(v, Value) else 0
+
+
+def _rank(v: Any) -> int | None:
+    shape = shape_part(v)
+    return None if shape is None else len(shape)
+
+
+def _dim(v: Any, i: Any) -> int | None:
+    shape = shape_part(v)
+    i = int(i)
+    if shape is None or not -len(shape) <= i < len(shape):
+        return None
+    return shape[i]
+
+
+def _shape(v: Any) -> tuple[int, ...] | None:
+    shape = shape_part(v)
+    if shape is None:
+        return None
+    known = tuple(size for size in shape if size is not None)
+    return known if len(known) == len(shape) else None
+
+
+def _size(v: Any) -> int | None:
+    shape = _shape(v)
+    if shape is None:
+        return None
+    size = 1
+    for each in shape:
+        size *= each
+    return size
