@@ -9,7 +9,6 @@ import numpy as np
 from qrewrite.engine.constants import same_content
 from qrewrite.engine.numerics import RANGES
 
-from ..quantized import cast_exactly
 from .function import (
     Accepts,
     Function,
@@ -20,6 +19,7 @@ from .function import (
     optional_number,
     tensor,
 )
+from .quantized import cast_exactly
 
 
 def functions() -> tuple[Function, ...]:

@@ -6,8 +6,8 @@ from typing import Any
 
 from qrewrite.engine.graph import Value
 
-from ..quantized import Quantized, shape_part
 from .function import Function, Result, number, value
+from .quantized import Quantized, shape_part
 
 
 def functions() -> tuple[Function, ...]:

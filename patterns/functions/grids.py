@@ -9,8 +9,8 @@ import numpy as np
 from qrewrite.engine import dtypes
 from qrewrite.engine.graph import Value
 
-from ..quantized import Quantized, const, shape_part, type_part
 from .function import Accepts, Function, Parameter, Result, element_type, number, quantized
+from .quantized import Quantized, const, shape_part, type_part
 
 
 def functions() -> tuple[Function, ...]:

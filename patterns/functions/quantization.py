@@ -10,7 +10,6 @@ import numpy as np
 from qrewrite.engine import dtypes, numerics
 from qrewrite.engine.errors import Refused
 
-from ..quantized import Quantized, const, type_part, zeros
 from .function import (
     Accepts,
     Function,
@@ -21,6 +20,7 @@ from .function import (
     quantized,
     tensor,
 )
+from .quantized import Quantized, const, type_part, zeros
 
 _SMALLEST_SCALE = 1e-30
 """Below it a float32 scale, or a product of two, may become zero."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from .diagnostics import failure
-from .syntax import Span
+from ..diagnostics import failure
+from ..syntax import Span
 
 Choose = Callable[[int, Span], int]
 """One of so many ways, counted from 0; the first is the one that asks for most."""

@@ -9,8 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from ..diagnostics import failure
+from ..pack import Pack
+from ..syntax import (
+    Apply,
+    Arity,
+    Assign,
+    Capture,
+    Presence,
+    Quantifier,
+    Span,
+    Term,
+    Use,
+)
 from .choices import Choose, every_choice
-from .diagnostics import failure
 from .elaborate import Elaborator
 from .flat import (
     AttributeOf,
@@ -25,18 +37,6 @@ from .flat import (
     Scope,
     Source,
     ValueOperand,
-)
-from .pack import Pack
-from .syntax import (
-    Apply,
-    Arity,
-    Assign,
-    Capture,
-    Presence,
-    Quantifier,
-    Span,
-    Term,
-    Use,
 )
 
 MOST_ELEMENT_VARIANTS = 16

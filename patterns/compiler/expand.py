@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ..diagnostics import failure
+from ..pack import Pack
+from ..syntax import Apply, Arity, Assign, Connected, Rule, Target, Use, Where
 from .choices import Choose, every_choice
-from .diagnostics import failure
 from .flat import (
     ABSENT,
     Condition,
@@ -18,10 +20,8 @@ from .flat import (
     Source,
     ValueOperand,
 )
-from .pack import Pack
 from .repeat import PatternElaborator
 from .roles import assign_roles
-from .syntax import Apply, Arity, Assign, Connected, Rule, Target, Use, Where
 from .term_names import names_of, pattern_names, single_names
 
 MOST_VARIANTS = 64
@@ -126,7 +126,7 @@ def _read(rule: Rule) -> frozenset[str]:
 
 
 def _bare_names(template: Iterable[Assign]) -> Iterable[str]:
-    from .syntax import Alternatives, Capture, Group, Term
+    from ..syntax import Alternatives, Capture, Group, Term
 
     def bare(term: Term) -> Iterable[str]:
         match term:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from .syntax import (
+from ..syntax import (
     Alternatives,
     Apply,
     Arity,

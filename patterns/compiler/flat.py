@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 
-from .syntax import (
+from ..syntax import (
     AttributeItem,
     Connected,
     Expr,

@@ -10,33 +10,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import permutations
 
-from .choices import Choose
-from .diagnostics import failure
-from .element_types import ELEMENT_TYPES
-from .flat import (
-    ABSENT,
-    AnyOperand,
-    AttributeOf,
-    AttributesOf,
-    Condition,
-    Each,
-    EachOperand,
-    Flat,
-    FlatChain,
-    FlatNode,
-    FlatValue,
-    Form,
-    NoOperand,
-    NotThere,
-    NumberOperand,
-    Operand,
-    OperandsOf,
-    RestOperands,
-    Scope,
-    ValueOperand,
-)
-from .pack import Pack, op_key
-from .syntax import (
+from qrewrite.engine.dtypes import NUMBERS
+
+from ..diagnostics import failure
+from ..pack import Pack, op_key
+from ..syntax import (
     Absent,
     Alternative,
     Alternatives,
@@ -59,6 +37,29 @@ from .syntax import (
     Term,
     Unary,
     Wildcard,
+)
+from .choices import Choose
+from .flat import (
+    ABSENT,
+    AnyOperand,
+    AttributeOf,
+    AttributesOf,
+    Condition,
+    Each,
+    EachOperand,
+    Flat,
+    FlatChain,
+    FlatNode,
+    FlatValue,
+    Form,
+    NoOperand,
+    NotThere,
+    NumberOperand,
+    Operand,
+    OperandsOf,
+    RestOperands,
+    Scope,
+    ValueOperand,
 )
 from .term_names import names_of
 
@@ -277,7 +278,7 @@ class Elaborator:
                 if known != found:
                     self.flat.conditions.append(Condition(value, scope, found))
                 return
-        if isinstance(value, Name) and value.id not in ELEMENT_TYPES and value.id != "opset":
+        if isinstance(value, Name) and value.id not in NUMBERS and value.id != "opset":
             bound = scope.names.get(value.id)
             if bound is None and self.from_outside(value.id, scope, value.span) is None:
                 scope.names[value.id] = found
@@ -449,7 +450,7 @@ def is_literal(expression: Expr) -> bool:
         case Literal():
             return True
         case Name(id=name):
-            return name in ELEMENT_TYPES
+            return name in NUMBERS
         case Unary("-", Literal()):
             return True
         case _:

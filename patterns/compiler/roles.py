@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from .diagnostics import failure
+from ..diagnostics import failure
 from .flat import (
     Each,
     EachOperand,
