@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import exact
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from single_node import make_model, make_node, reference, run
+
+from qrewrite.testing import exact
 
 Array = NDArray[Any]
 U8, I8 = np.dtype(np.uint8), np.dtype(np.int8)
