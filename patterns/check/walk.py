@@ -1,0 +1,93 @@
+"""Going through the terms and expressions of the syntax tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..syntax import (
+    Alternatives,
+    Apply,
+    Binary,
+    Call,
+    Compare,
+    Conditional,
+    Expr,
+    Field,
+    Group,
+    Index,
+    ListOf,
+    Literal,
+    Logical,
+    Member,
+    Name,
+    Term,
+    Unary,
+    With,
+)
+
+
+def parts_of_term(term: Term) -> tuple[Term, ...]:
+    """The terms directly inside a term."""
+    match term:
+        case Apply() | Group():
+            return term.operands
+        case Alternatives():
+            return term.choices
+        case _:
+            return ()
+
+
+def subterms(term: Term) -> Iterator[Term]:
+    """The term and every term inside it, from the outside in."""
+    yield term
+    for part in parts_of_term(term):
+        yield from subterms(part)
+
+
+def nodes(term: Term) -> Iterator[Apply]:
+    """Every op, op set or fragment applied in a term, from the outside in."""
+    for part in subterms(term):
+        if isinstance(part, Apply):
+            yield part
+
+
+def parts_of_expression(expression: Expr) -> tuple[Expr, ...]:
+    """The expressions directly inside an expression."""
+    match expression:
+        case Name() | Literal():
+            return ()
+        case Field():
+            return (expression.base,)
+        case Index():
+            return (expression.base, expression.index)
+        case Call():
+            return expression.arguments + tuple(value for _, value in expression.keywords)
+        case With():
+            return (expression.base, *(value for _, value in expression.fields))
+        case Unary():
+            return (expression.operand,)
+        case Binary():
+            return (expression.left, expression.right)
+        case Compare():
+            return (expression.first, *(value for _, value in expression.rest))
+        case Member():
+            choices = expression.choices
+            return (expression.operand, *(() if isinstance(choices, str) else choices))
+        case Logical():
+            return expression.operands
+        case Conditional():
+            return (expression.then, expression.condition, expression.otherwise)
+        case ListOf():
+            return expression.elements
+
+
+def subexpressions(expression: Expr) -> Iterator[Expr]:
+    """The expression and every expression inside it, from the outside in."""
+    yield expression
+    for part in parts_of_expression(expression):
+        yield from subexpressions(part)
+
+
+def names_in(expression: Expr) -> frozenset[str]:
+    """Every name that an expression reads."""
+    return frozenset(each.id for each in subexpressions(expression) if isinstance(each, Name))
