@@ -33,7 +33,7 @@ ACCEPTED = {
     Accepts.TYPE: (Kind.TYPE,),
     Accepts.NUMBER: (Kind.NUMBER, Kind.TENSOR),
     Accepts.TEXT: (Kind.TEXT,),
-    Accepts.LIST: (Kind.LIST, Kind.TENSOR),
+    Accepts.LIST: (Kind.LIST, Kind.TENSOR, Kind.NUMBER),  # a number is a list of one
 }
 WORDS = {
     Accepts.VALUE: "a tensor",
