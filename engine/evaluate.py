@@ -1,0 +1,119 @@
+"""Both sides of a rewrite evaluated over all codes of an input: do they agree?
+
+Graphs of element-wise ops are computed as ONNX defines them, in the precision of their values, the
+quantized ops of com.microsoft as onnxruntime's kernels compute them. Anything else, and whatever
+depends on more than one quantized input, is not comparable: None.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import dtypes
+from .elementwise import KERNELS, NotComparable
+from .errors import ModelError, Refused
+from .graph import Node, Value
+from .inference import type_of
+
+Array = NDArray[Any]
+
+_MOST_ELEMENTS = 1 << 22
+_DEEPEST = 64
+_SPARE_AXES = 8
+"""Rank up to which a constant may vary: codes come first, so that all meet all its elements."""
+
+
+def compare_codes(
+    code: Value, outputs: Sequence[tuple[Value, Value]], nodes: Iterable[Node]
+) -> float | None:
+    """The largest difference in codes that a rewrite makes over all values of `code`.
+
+    `code` is a quantized tensor of at most 8 bits, `outputs` are (old value, its replacement; the
+    same where the old value is kept), `nodes` the new nodes. A float output must be the same bit by
+    bit, else the difference is infinite. None if one side cannot be evaluated.
+    """
+    codes = all_codes(type_of(code))
+    if codes is None:
+        return None
+    made = list(nodes)
+    largest = 0.0
+    for old, new in outputs:
+        before = evaluate(old, {code: codes})
+        after = evaluate(new, {code: codes}, made)
+        if before is None or after is None or before.dtype != after.dtype:
+            return None
+        largest = max(largest, _difference(before, after))
+    return largest
+
+
+def all_codes(dtype: int) -> Array | None:
+    """Every code of an integer type of at most 8 bits, along the first of nine axes."""
+    limits = dtypes.integer_range(dtype)
+    if limits is None or limits[1] - limits[0] > 255:
+        return None
+    codes = np.arange(limits[0], limits[1] + 1).astype(dtypes.numpy_dtype(dtype))
+    return codes.reshape((-1,) + (1,) * _SPARE_AXES)
+
+
+def _difference(before: Array, after: Array) -> float:
+    if before.dtype.kind == "f":
+        return 0.0 if np.array_equal(before, after, equal_nan=True) else math.inf
+    distance = np.abs(before.astype(np.int64) - after.astype(np.int64))
+    return float(distance.max(initial=0))
+
+
+def evaluate(
+    value: Value, known: Mapping[Value, Array], nodes: Iterable[Node] = ()
+) -> Array | None:
+    """The content of a value, given that of others; None if it does not follow from them.
+
+    Constants are known. A node of `nodes` counts as the producer of its outputs before any other.
+    """
+    producers = {output: node for node in nodes for output in node.outputs if output is not None}
+    try:
+        return _Evaluation(producers, dict(known)).of(value, _DEEPEST)
+    except (NotComparable, Refused, ModelError, ValueError):
+        return None
+
+
+class _Evaluation:
+    def __init__(self, producers: Mapping[Value, Node], known: dict[Value, Array]) -> None:
+        self._producers = producers
+        self._known = known
+
+    def of(self, value: Value, depth: int) -> Array:
+        found = self._known.get(value)
+        if found is None:
+            node = self._producers.get(value)
+            if node is None and value.constant:
+                found = _constant(value)
+            else:
+                found = self._compute(node or value.producer, value, depth)
+            self._known[value] = found
+        return found
+
+    def _compute(self, node: Node | None, value: Value, depth: int) -> Array:
+        kernel = KERNELS.get(node.op) if node is not None else None
+        if node is None or kernel is None or node.outputs[0] is not value or not depth:
+            raise NotComparable
+        inputs = [None if v is None else self.of(v, depth - 1) for v in node.inputs]
+        shapes = [array.shape for array in inputs if array is not None]
+        if math.prod(np.broadcast_shapes(*shapes)) > _MOST_ELEMENTS:
+            raise NotComparable
+        with np.errstate(all="ignore"):
+            return kernel(node, inputs)
+
+
+def _constant(value: Value) -> Array:
+    tensor = value.tensor
+    if tensor is not None and math.prod(tensor.dims) > _MOST_ELEMENTS:
+        raise NotComparable
+    array = value.array()
+    if array.ndim > _SPARE_AXES:
+        raise NotComparable
+    return array
