@@ -101,7 +101,7 @@ def expression(child: Child, source: Source) -> Expr:
         operands = tuple(expression(each, source) for each in children)
         return Logical("or" if kind == "any_of" else "and", operands, span)
     if kind in ("negate", "negative"):
-        return _unary("not" if kind == "negate" else "-", expression(children[0], source), span)
+        return _unary("not" if kind == "negate" else "-", expression(children[-1], source), span)
     if kind == "binary":
         left, operator, right = children
         return Binary(str(operator), expression(left, source), expression(right, source), span)

@@ -8,7 +8,7 @@ from .cache import cached
 from .diagnostics import failure
 from .syntax import File, Source
 
-LARGEST = 16 * 1024 * 1024
+LARGEST = 512 * 1024
 """Bytes; a rule file is some kilobytes, a model given by mistake is not."""
 
 
@@ -21,7 +21,7 @@ def read_source(path: Path, shown: str | None = None) -> Source:
     name = str(path) if shown is None else shown
     try:
         if path.stat().st_size > LARGEST:
-            raise failure(f"{name}: too large for a rule file")
+            raise failure(f"{name}: too large for a rule file (more than {LARGEST // 1024} KiB)")
         data = path.read_bytes()
     except OSError as problem:
         raise failure(f"{name}: {problem.strerror or problem}") from None
