@@ -33,17 +33,17 @@ class Value:
     """A tensor (or sequence, map, optional) of one graph: an input, an initializer or a node's output."""
 
     __slots__ = (
-        "name",
-        "producer",
-        "uses",
-        "graph",
+        "_array",
         "constant",
-        "tensor",
+        "dtype",
+        "graph",
         "is_input",
         "is_output",
-        "dtype",
+        "name",
         "outer",
-        "_array",
+        "producer",
+        "tensor",
+        "uses",
     )
 
     name: str
@@ -104,18 +104,18 @@ class Node:
     """An operator of one graph."""
 
     __slots__ = (
-        "op",
-        "name",
-        "inputs",
-        "outputs",
         "_attributes",
-        "graph",
-        "proto",
-        "order",
-        "bodies",
-        "rule",
         "alive",
+        "bodies",
         "changed",
+        "graph",
+        "inputs",
+        "name",
+        "op",
+        "order",
+        "outputs",
+        "proto",
+        "rule",
     )
 
     op: str
@@ -171,6 +171,11 @@ class Node:
             found = self._attributes = {attribute.name: attribute for attribute in stored}
         return found
 
+    @property
+    def attributes_read(self) -> bool:
+        """Whether anyone has asked for the attributes: the messages may then be in use elsewhere."""
+        return self._attributes is not None
+
     def __repr__(self) -> str:
         return f"<{self.op} {self.name}>"
 
@@ -179,17 +184,17 @@ class Graph:
     """The main graph of a model or a body of one of its nodes."""
 
     __slots__ = (
-        "proto",
+        "_shared",
+        "edited",
+        "inputs",
+        "made",
         "model",
+        "node_list",
+        "outputs",
         "owner",
         "path",
+        "proto",
         "values",
-        "inputs",
-        "outputs",
-        "made",
-        "edited",
-        "node_list",
-        "_shared",
     )
 
     def __init__(
@@ -267,16 +272,18 @@ class Model:
     """A model: its main graph, the bodies inside it, and what the model states about itself."""
 
     __slots__ = (
-        "proto",
+        "_versions",
         "base_dir",
-        "ir_version",
-        "opsets",
-        "schemas",
         "graph",
         "graphs",
-        "names",
         "inferred",
+        "ir_version",
         "large",
+        "names",
+        "opsets",
+        "proto",
+        "schemas",
+        "serial",
         "source",
     )
 
@@ -292,13 +299,25 @@ class Model:
         self.graph = Graph(proto.graph, self, None, ())
         self.graphs: list[Graph] = [self.graph]
         """The main graph and all bodies, outer before inner."""
+        self.serial = 0
+        """Counts edits that put nodes behind others: see :func:`.order.labels_behind`."""
         self.names = Names(self)
         self.inferred: Inferred | None = None
         """Result of ONNX shape inference once it has been asked for."""
+        self._versions: dict[str, int] = {}
         self.large: tuple[Value, np.ndarray[Any, Any]] | None = None
         """The large array read last: looking at all weights must not keep them all in memory."""
         self.source: Source | None = None
         """The model as it came in; None once a rewrite was written back to ``proto``."""
+
+    def version(self, op: str) -> int:
+        """The opset version in force for an op: 0 if ai.onnx is not imported; 1, which is what will
+        be imported when the model is written, for other domains that are not."""
+        version = self._versions.get(op)
+        if version is None:
+            domain = op.rpartition("::")[0]
+            version = self._versions[op] = self.opsets.get(domain, 1 if domain else 0)
+        return version
 
     def nodes(self) -> Iterator[Node]:
         """The nodes of all graphs, outer graphs first, each graph in topological order."""
