@@ -13,9 +13,10 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
 from qrewrite.engine.errors import QrewriteError
+from qrewrite.engine.fixpoint import Progress
 from qrewrite.progress import progress_line
 from qrewrite.report import Report
-from qrewrite.rewriting import OnProgress, Program, Recipe, rewrite_by
+from qrewrite.rewriting import Program, Recipe, rewrite_by
 from qrewrite.targets import Target
 
 
@@ -30,19 +31,19 @@ def run_all(recipe: Recipe, targets: Sequence[Target], workers: int | None = Non
         with progress_line() as progress:
             return [_rewrite(program, targets[0], progress.update)]
     reports: dict[int, Report] = {}
-    with progress_line(len(targets)) as progress:
+    with progress_line() as progress:
         for index, report in _run_parallel(recipe, targets, workers or os.cpu_count() or 1):
             reports[index] = report
-            progress.update(report.model, len(reports))
+            progress.update(report.model, len(reports), len(targets) - len(reports))
     return [reports[index] for index in range(len(targets))]
 
 
-def _rewrite(program: Program, target: Target, on_progress: OnProgress | None = None) -> Report:
+def _rewrite(program: Program, target: Target, progress: Progress | None = None) -> Report:
     start = time.perf_counter()
     output = str(target.output) if target.output else None
     summary, error = None, ""
     try:
-        result = rewrite_by(program, target.model, on_progress)
+        result = rewrite_by(program, target.model, progress)
         if target.output:
             result.save(target.output)
         summary = result.summary
@@ -65,8 +66,8 @@ def _run_parallel(
                 index, target = waiting.popleft()
                 receiver, process = _start(recipe, target)
                 running[receiver] = (index, process)
-            for receiver in wait(list(running)):
-                assert isinstance(receiver, Connection)
+            ready = set(wait(list(running)))
+            for receiver in [each for each in running if each in ready]:
                 index, process = running.pop(receiver)
                 yield index, _receive(receiver, process, recipe, targets[index])
     finally:

@@ -19,21 +19,20 @@ QUIET_SECONDS = 0.5
 class Progress:
     """Shows what is going on; the line appears once the work has taken some time."""
 
-    def __init__(self, total: int | None, shown: bool) -> None:
-        self._total = total
+    def __init__(self, shown: bool) -> None:
         self._shown = shown
         self._start = time.monotonic()
         self._bar: Bar | None = None
         self._task: TaskID | None = None
 
-    def update(self, text: str, done: int) -> None:
-        """`done` of the total (a mere count where there is no total), now at `text`."""
+    def update(self, text: str, done: int, left: int) -> None:
+        """`done` pieces of work are done and `left` are left, now at `text`."""
         if not self._shown or time.monotonic() - self._start < QUIET_SECONDS:
             return
         if self._bar is None:
-            self._bar, self._task = _start_bar(self._total)
+            self._bar, self._task = _start_bar()
         assert self._task is not None
-        self._bar.update(self._task, description=text, completed=done)
+        self._bar.update(self._task, description=text, completed=done, total=done + left)
 
     def close(self) -> None:
         if self._bar is not None:
@@ -41,27 +40,26 @@ class Progress:
 
 
 @contextmanager
-def progress_line(total: int | None = None) -> Iterator[Progress]:
-    progress = Progress(total, sys.stderr.isatty())
+def progress_line() -> Iterator[Progress]:
+    progress = Progress(sys.stderr.isatty())
     try:
         yield progress
     finally:
         progress.close()
 
 
-def _start_bar(total: int | None) -> tuple[Bar, TaskID]:
+def _start_bar() -> tuple[Bar, TaskID]:
     from rich.console import Console
-    from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
 
-    count = "{task.completed}" if total is None else "{task.completed}/{task.total}"
-    columns = [SpinnerColumn(), TextColumn("{task.description}", markup=False), TextColumn(count)]
     bar = Bar(
-        *columns,
-        *([] if total is None else [BarColumn()]),
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
         TimeElapsedColumn(),
         console=Console(stderr=True),
         transient=True,
     )
     bar.start()
-    return bar, bar.add_task("", total=total)
+    return bar, bar.add_task("")

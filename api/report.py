@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
 
+from qrewrite.console import Table
+
 if TYPE_CHECKING:
-    from qrewrite.console import Table
     from qrewrite.summary import Summary
 
 QUANTIZE_OPS = ("QuantizeLinear", "DequantizeLinear")
@@ -62,16 +63,12 @@ def record(report: Report) -> dict[str, object]:
 
 
 def fired_table(summary: Summary) -> Table:
-    from qrewrite.console import Table
-
     rows = tuple((rule.rule, str(rule.times), rule.claim, rule.title) for rule in summary.fired)
     return Table(("rule", "times", "exactness", "what it does"), rows, frozenset({1}))
 
 
 def ops_table(summary: Summary) -> Table:
     """The ops whose number changed, most frequent first."""
-    from qrewrite.console import Table
-
     before, after = summary.before, summary.after
     changed = [op for op in {**before, **after} if before.get(op, 0) != after.get(op, 0)]
     changed.sort(key=lambda op: (-max(before.get(op, 0), after.get(op, 0)), op))

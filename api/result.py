@@ -10,8 +10,9 @@ from pathlib import Path
 
 from onnx import ModelProto
 
+from qrewrite.engine.emit import to_proto
 from qrewrite.engine.graph import Model
-from qrewrite.engine.io import to_proto, write_model
+from qrewrite.engine.io import write_model
 from qrewrite.summary import Summary
 
 

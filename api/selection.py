@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
@@ -26,32 +26,36 @@ class Globs:
         names = (rule, f"{pack}/{rule}")
         return any(fnmatchcase(name, glob) for glob in self.rules for name in names)
 
-    def match_node(self, names: Iterable[str]) -> bool:
-        return any(fnmatchcase(name, glob) for name in names for glob in self.nodes)
+    def match_node(self, node: str) -> bool:
+        return any(fnmatchcase(node, glob) for glob in self.nodes)
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
     """What may be rewritten.
 
-    A rewrite replaces some nodes.  It is skipped when its rule or the name of one of these nodes
-    fits `skip`; where `only` names rules its rule has to fit, and where it names nodes the name of
-    one of its nodes has to.  `only` does not hold back the phase `prepare`, which turns constant
+    A rule fires at a node, the op its pattern is about.  It is skipped where its name or that of
+    the node fits `skip`; where `only` names rules it has to be one of them, and where `only` names
+    nodes the node has to be.  `only` does not hold back the phase `prepare`, which turns constant
     nodes into initializers so that the rules chosen can see constants.
     """
 
     only: Globs = Globs()
     skip: Globs = Globs()
 
-    def allows_rule(self, pack: str, rule: str, *, prepares: bool) -> bool:
-        if self.skip.match_rule(pack, rule):
-            return False
-        return prepares or not self.only.rules or self.only.match_rule(pack, rule)
+    @property
+    def restricts(self) -> bool:
+        return self != Selection()
 
-    def allows_nodes(self, names: Sequence[str], *, prepares: bool) -> bool:
-        if self.skip.match_node(names):
+    def allows(self, pack: str, rule: str, node: str, *, prepares: bool) -> bool:
+        only, skip = self.only, self.skip
+        if skip.match_rule(pack, rule) or skip.match_node(node):
             return False
-        return prepares or not self.only.nodes or self.only.match_node(names)
+        if prepares:
+            return True
+        return (not only.rules or only.match_rule(pack, rule)) and (
+            not only.nodes or only.match_node(node)
+        )
 
 
 def parse_globs(patterns: Iterable[str], option: str) -> Globs:

@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from qrewrite.console import print_json, print_table
 from qrewrite.engine.errors import QrewriteError
+from qrewrite.report import Report, fired_table, html_page, ops_table, record, totals
 
 if TYPE_CHECKING:
-    from qrewrite.batch import Job
-    from qrewrite.report import Report
+    from qrewrite.rewriting import Recipe
 
 SOME_FAILED = 2
 REPORT_FORMS = (".html", ".json")
@@ -41,9 +42,11 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="a rule file on top of the packs",
     )
     add("--set", action="append", default=[], metavar="OPTION=VALUE", help="an option of the pack")
-    selects = {"action": "append", "default": [], "metavar": "rule:GLOB|node:GLOB"}
-    add("--only", help="fire only these rules, or only on these nodes", **selects)
-    add("--skip", help="never fire these rules, or leave these nodes alone", **selects)
+    for option, meaning in (
+        ("--only", "fire only these rules, or only on these nodes"),
+        ("--skip", "never fire these rules, or leave these nodes alone"),
+    ):
+        add(option, action="append", default=[], metavar="rule:GLOB|node:GLOB", help=meaning)
     add("--allow-python", action="store_true", help="let rule files import Python functions")
     add("--report", metavar="FILE.html|.json", help="write a report")
     add("--dry-run", action="store_true", help="write no model")
@@ -60,17 +63,17 @@ def _positive(text: str) -> int:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from qrewrite.batch import run_jobs
+    from qrewrite.batch import run_all
+    from qrewrite.targets import find_targets
 
     _check_usage(arguments)
-    jobs = _jobs(arguments)
-    reports = run_jobs(jobs, arguments.jobs)
+    recipe = _recipe(arguments)
+    targets = find_targets(arguments.models, None if arguments.dry_run else arguments.output)
+    reports = run_all(recipe, targets, arguments.jobs)
     if arguments.report:
         _write_report(Path(arguments.report), reports)
     if arguments.json:
-        from qrewrite.report import record
-
-        print(json.dumps([record(report) for report in reports], indent=2))
+        print_json([record(report) for report in reports])
     else:
         for report in reports:
             _print(report)
@@ -94,9 +97,8 @@ def _check_usage(arguments: argparse.Namespace) -> None:
         check_target(Path(arguments.report))
 
 
-def _jobs(arguments: argparse.Namespace) -> list[Job]:
-    from qrewrite.batch import Job
-    from qrewrite.targets import find_targets
+def _recipe(arguments: argparse.Namespace) -> Recipe:
+    from qrewrite.rewriting import Recipe
 
     options = {}
     for text in arguments.set:
@@ -104,25 +106,18 @@ def _jobs(arguments: argparse.Namespace) -> list[Job]:
         if not name or not equals:
             raise UsageError(f"--set takes OPTION=VALUE, not {text!r}")
         options[name] = value
-    output = None if arguments.dry_run else arguments.output
-    return [
-        Job(
-            model=target.model,
-            output=target.output,
-            packs=tuple(arguments.pack),
-            rules=tuple(arguments.rules),
-            options=tuple(options.items()),
-            only=tuple(arguments.only),
-            skip=tuple(arguments.skip),
-            allow_python=arguments.allow_python,
-        )
-        for target in find_targets(arguments.models, output)
-    ]
+    return Recipe(
+        packs=tuple(arguments.pack),
+        rules=tuple(arguments.rules),
+        options=options,
+        only=tuple(arguments.only),
+        skip=tuple(arguments.skip),
+        allow_python=arguments.allow_python,
+    )
 
 
 def _write_report(path: Path, reports: Sequence[Report]) -> None:
     from qrewrite.engine.atomic import replacing
-    from qrewrite.report import html_page, record
 
     if path.suffix.lower() == ".html":
         text = html_page(reports)
@@ -133,9 +128,6 @@ def _write_report(path: Path, reports: Sequence[Report]) -> None:
 
 
 def _print(report: Report) -> None:
-    from qrewrite.console import print_table
-    from qrewrite.report import fired_table, ops_table, totals
-
     if report.summary is None:
         return
     written = report.output or "no file (dry run)"

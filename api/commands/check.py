@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from qrewrite.console import print_json
+
 if TYPE_CHECKING:
     from qrewrite.patterns.diagnostics import Diagnostic
 
@@ -38,8 +40,6 @@ def run(arguments: argparse.Namespace) -> int:
         }.values()
     )
     if arguments.json:
-        from qrewrite.console import print_json
-
         print_json([_record(diagnostic) for diagnostic in found])
     else:
         _print(found)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from qrewrite.console import Table, print_json, print_table
+
 if TYPE_CHECKING:
     from qrewrite.patterns.pack import Pack
 
@@ -31,7 +33,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _print_list(as_json: bool) -> None:
-    from qrewrite.console import Table, print_json, print_table
     from qrewrite.patterns.find_packs import known_packs
     from qrewrite.patterns.load_pack import load_pack
 
@@ -62,15 +63,12 @@ def _print_pack(arguments: argparse.Namespace) -> None:
     if arguments.markdown:
         print(pack_page(pack), end="")
     elif arguments.json:
-        from qrewrite.console import print_json
-
         print_json(_record(pack))
     else:
         _print_tables(pack)
 
 
 def _print_tables(pack: Pack) -> None:
-    from qrewrite.console import Table, print_table
     from qrewrite.pages import claim_of, shown
 
     print(f"{pack.name}: {pack.title}")
