@@ -46,6 +46,9 @@ def build(proto: ModelProto, base_dir: str = "", declared: Iterable[Schema] = ()
 
 def _opsets(proto: ModelProto) -> dict[str, int]:
     versions: dict[str, int] = {}
+    if proto.ir_version < 3:
+        # Models from before there were imports use version 1.
+        versions[""] = 1
     for entry in proto.opset_import:
         domain = "" if entry.domain == "ai.onnx" else entry.domain
         version = int(entry.version)

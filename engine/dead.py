@@ -2,19 +2,8 @@
 
 from __future__ import annotations
 
-from .change import Change
-from .graph import Graph, Model, Node
-
-_KNOWN_DOMAINS = ("com.microsoft::",)
-"""Beside ai.onnx. A node of any other domain may do something besides computing its outputs."""
-
-
-def is_dead(node: Node) -> bool:
-    """Whether a node can go: no output is used or a graph output, and it has no other effect."""
-    for value in node.outputs:
-        if value is not None and (value.uses or value.is_output):
-            return False
-    return "::" not in node.op or node.op.startswith(_KNOWN_DOMAINS)
+from .change import Change, is_dead
+from .graph import Graph, Model
 
 
 def remove_dead_nodes(model: Model) -> None:

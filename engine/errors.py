@@ -25,3 +25,7 @@ class CycleError(RuleError):
 
 class Refused(QrewriteError):
     """A rewrite was not applied, because the graph would not stay valid; `str()` is the reason."""
+
+
+class InvariantError(QrewriteError):
+    """The graph view is not consistent, or a rule misreported what it did: found in checked mode."""

@@ -221,7 +221,10 @@ class Graph:
     @property
     def nodes(self) -> list[Node]:
         """The nodes in topological order: a stable sort of the order of the model."""
-        return sorted((node for node in self.node_list if node.alive), key=attrgetter("order"))
+        alive = [node for node in self.node_list if node.alive]
+        if self.edited:
+            alive.sort(key=attrgetter("order"))
+        return alive
 
     def new_constant(self, array: np.ndarray[Any, Any], hint: str) -> Value:
         """A constant of this content, shared with all made by rules that equal it bit by bit.

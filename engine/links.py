@@ -68,10 +68,10 @@ def capture(graph: Graph, value: Value) -> Value:
 
 def _proxy(graph: Graph, outer: Value) -> Value:
     found = graph.values.get(outer.name)
-    if found is not None:
-        if found.outer is not outer:
-            raise Refused(f"a body inside already has another value called {outer.name!r}")
+    if found is not None and found.outer is outer:
         return found
+    if found is not None and (found.outer is None or found.uses or found.is_output):
+        raise Refused(f"a body inside already has another value called {outer.name!r}")
     proxy = Value(outer.name, graph)
     proxy.outer = outer
     proxy.constant = outer.constant

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
 class Names:
     """The names in use in a model, bodies included; read from it when the first new name is asked for."""
 
-    __slots__ = ("_model", "_values", "_nodes", "_repeated", "_journal")
+    __slots__ = ("_journal", "_model", "_nodes", "_repeated", "_values")
 
     def __init__(self, model: Model) -> None:
         self._model = model
@@ -69,9 +70,9 @@ class Names:
         self._values[""] = 0
 
     def _read_nodes(self) -> None:
-        for graph in self._model.graphs:
-            for node in graph.node_list:
-                if node.name in self._nodes:
-                    self._repeated.add(node.name)
-                self._nodes[node.name] = 0
+        names = [node.name for graph in self._model.graphs for node in graph.node_list]
+        self._nodes = dict.fromkeys(names, 0)
+        if len(self._nodes) < len(names):
+            counts = Counter(names)
+            self._repeated = {name for name, count in counts.items() if count > 1}
         self._nodes[""] = 0

@@ -1,0 +1,228 @@
+"""Applies the rules of phases to a model, by a worklist, until none of them matches any more.
+
+A round runs every phase to its fixpoint.  The first round looks at all nodes, the later ones at what
+has changed since the phase last ran.  When a round changes nothing, one full round more makes sure
+that nothing is left, so that a second run on the result finds nothing to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from .bound import Bound
+from .change import Change
+from .dead import remove_dead_nodes
+from .errors import CycleError, InvariantError, QrewriteError, Refused, RuleError
+from .graph import Model, Node
+from .invariants import check_invariants, fingerprint
+from .nearby import nodes_beside, nodes_near
+from .outcome import Applied, Outcome
+from .protocols import Context, Matcher, Phase, Rule
+from .replace import commit
+from .worklist import Worklist
+
+Filter = Callable[[Rule, Node], bool]
+"""Whether a rule may be applied at a node."""
+Progress = Callable[[str, int, int], None]
+"""Called now and then with the phase's name, the nodes looked at so far, and those waiting."""
+
+_PROGRESS_STEP = 2048
+_DEEPEST_THEN = 16
+
+
+def run(
+    model: Model,
+    phases: Sequence[Phase],
+    options: Mapping[str, object] | None = None,
+    *,
+    filter: Filter | None = None,
+    seed: int | None = None,
+    checked: bool = False,
+    progress: Progress | None = None,
+) -> Outcome:
+    """Rewrite ``model`` in place by the rules of ``phases``, phase by phase, to a fixpoint.
+
+    Dead nodes of the model are removed first.  The same model, phases and options give the same
+    result; ``seed`` shuffles the order in which nodes are looked at, for tests.  ``checked`` verifies
+    after every attempt that the graph is consistent, and that it changed exactly if it was reported
+    to (slow, for tests).  Raises CycleError, naming them, if rules feed each other without end;
+    RuleError, naming rule and node, if a rule's own computation fails.
+    """
+    return _Run(model, phases, options or {}, filter, seed, checked, progress).run()
+
+
+class _Run:
+    """The state of one :func:`run`."""
+
+    def __init__(
+        self,
+        model: Model,
+        phases: Sequence[Phase],
+        options: Mapping[str, object],
+        filter: Filter | None,
+        seed: int | None,
+        checked: bool,
+        progress: Progress | None,
+    ) -> None:
+        self.model = model
+        self.phases = phases
+        self.filter = filter
+        self.seed = seed
+        self.checked = checked
+        self.progress = progress
+        self.outcome = Outcome()
+        self.contexts = {graph: Context(model, graph, options) for graph in model.graphs}
+        self.rules = {rule.name: rule for phase in phases for rule in phase.rules}
+        self.anchors = {op for rule in self.rules.values() for op in rule.anchors}
+        self.alone: dict[str, Matcher] = {}
+        self.touched: list[Node] = []
+        """Nodes to look at again, by all phases, in the order of the changes."""
+        self.work = Worklist(())
+        self.node: Node | None = None
+        self.bound = Bound(sum(len(graph.node_list) for graph in model.graphs))
+
+    def run(self) -> Outcome:
+        remove_dead_nodes(self.model)
+        seen = [0] * len(self.phases)
+        everything = True
+        while True:
+            before = len(self.outcome.applied)
+            for index, phase in enumerate(self.phases):
+                nodes = list(self.model.nodes()) if everything else self._touched_since(seen[index])
+                self._run_phase(phase, nodes)
+                seen[index] = len(self.touched)
+            if len(self.outcome.applied) > before:
+                everything = False
+            elif everything:
+                return self.outcome
+            else:
+                everything = True
+
+    def _touched_since(self, start: int) -> list[Node]:
+        return [node for node in dict.fromkeys(self.touched[start:]) if node.alive]
+
+    def _run_phase(self, phase: Phase, nodes: list[Node]) -> None:
+        matchers: dict[str, Matcher | None] = {}
+        for op in dict.fromkeys(node.op for node in nodes):
+            matchers[op] = phase.matcher(op)
+        work = self.work = Worklist((n for n in nodes if matchers[n.op] is not None), self.seed)
+        visits = 0
+        while work:
+            node = work.pop()
+            if not node.alive:
+                continue
+            op = node.op
+            matcher = matchers[op] if op in matchers else matchers.setdefault(op, phase.matcher(op))
+            if matcher is None:
+                continue
+            self.node = node
+            visits += 1
+            self._visit(matcher, node)
+            if self.progress is not None and visits % _PROGRESS_STEP == 0:
+                self.progress(phase.name, visits, len(work))
+        self.outcome.visits += visits
+
+    def _visit(self, matcher: Matcher, node: Node) -> None:
+        try:
+            matcher(node, self._fire)
+        except QrewriteError:
+            raise
+        except Exception as error:
+            raise RuleError(f"a rule failed at {_describe(node)}: {error}") from error
+
+    # ---- one match -----------------------------------------------------------------------------
+
+    def _fire(self, rule: Rule, bindings: tuple[object, ...]) -> bool:
+        node = self.node
+        assert node is not None
+        if not self.checked:
+            return self._apply(rule, bindings, node)
+        before = fingerprint(self.model)
+        applied = self._apply(rule, bindings, node)
+        if applied == (fingerprint(self.model) == before):
+            said = "applied" if applied else "not applied"
+            raise InvariantError(f"{_describe_rule(rule)} was {said} at {_describe(node)}, yet the "
+                                 f"graph {'did not change' if applied else 'changed'}")
+        check_invariants(self.model)
+        return applied
+
+    def _apply(self, rule: Rule, bindings: tuple[object, ...], node: Node) -> bool:
+        change = self._commit(rule, bindings, node)
+        if change is None:
+            return False
+        if rule.then and not self._continues(rule, change, 1):
+            change.undo()
+            self._refuse(rule, f"none of {', '.join(rule.then)} would apply to the result")
+            return False
+        self.outcome.applied.append(_applied(rule, node))
+        self.bound.count(rule, change)
+        near = nodes_near(change, self.anchors)
+        self.touched += near
+        for other in near:
+            self.work.add(other)
+        return True
+
+    def _commit(self, rule: Rule, bindings: tuple[object, ...], node: Node) -> Change | None:
+        if self.filter is not None and not self.filter(rule, node):
+            return None
+        try:
+            replacement = rule.rewrite(bindings, self.contexts[node.graph])
+            return commit(replacement, _describe_rule(rule)) if replacement is not None else None
+        except Refused as reason:
+            self._refuse(rule, str(reason))
+        except QrewriteError as error:
+            raise RuleError(f"rule {_describe_rule(rule)} at {_describe(node)}: {error}") from error
+        except Exception as error:
+            raise RuleError(
+                f"rule {_describe_rule(rule)} failed at {_describe(node)}: {error}"
+            ) from error
+        return None
+
+    def _refuse(self, rule: Rule, reason: str) -> None:
+        refused = self.outcome.refused
+        key = (_describe_rule(rule), reason)
+        refused[key] = refused.get(key, 0) + 1
+
+    # ---- `then` --------------------------------------------------------------------------------
+
+    def _continues(self, rule: Rule, change: Change, depth: int) -> bool:
+        """Whether one of ``rule.then`` would apply next to the change; the graph is left as it is."""
+        if depth > _DEEPEST_THEN:
+            raise CycleError(f"the 'then' of rule {_describe_rule(rule)} leads back to itself")
+
+        def try_one(after: Rule, bindings: tuple[object, ...]) -> bool:
+            later = self._commit(after, bindings, near)
+            if later is None:
+                return False
+            fits = not after.then or self._continues(after, later, depth + 1)
+            later.undo()
+            return fits
+
+        for near in nodes_beside(change):
+            for name in rule.then:
+                after = self.rules.get(name)
+                if after is not None and near.op in after.anchors:
+                    if self._matcher_of(after)(near, try_one):
+                        return True
+        return False
+
+    def _matcher_of(self, rule: Rule) -> Matcher:
+        if rule.name not in self.alone:
+            self.alone[rule.name] = rule.matcher()
+        return self.alone[rule.name]
+
+
+def _applied(rule: Rule, node: Node) -> Applied:
+    outputs = tuple([value.name for value in node.outputs if value is not None])
+    return Applied(rule.name, rule.pack, node.name, node.op, outputs)
+
+
+def _describe_rule(rule: Rule) -> str:
+    return f"{rule.pack}/{rule.name}" if rule.pack else rule.name
+
+
+def _describe(node: Node) -> str:
+    if node.name:
+        return f"node {node.name!r} ({node.op})"
+    first = next((value.name for value in node.outputs if value is not None), "")
+    return f"the {node.op} node that makes {first!r}"
