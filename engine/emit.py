@@ -8,12 +8,11 @@ that have the same attributes, which saves making and filling new ones.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import attrgetter
 from typing import Any, Protocol, TypeVar
 
 from onnx import (
-    AttributeProto,
     ModelProto,
     NodeProto,
     StringStringEntryProto,
@@ -32,7 +31,8 @@ PROVENANCE = "qrewrite.rule"
 _FIRST_IR_WITH_NODE_METADATA = 10
 _FIRST_IR_WITH_CONSTANTS = 4
 
-Item = TypeVar("Item")
+NAME = attrgetter("name")
+
 Item_co = TypeVar("Item_co", covariant=True)
 
 
@@ -71,20 +71,36 @@ def to_proto(model: Model) -> ModelProto:
 
 
 class _Pool:
-    """The messages of removed nodes, to be used again for nodes with the very same attributes."""
+    """The messages of removed nodes, to be filled again.
+
+    One whose attributes were looked at serves a node that has the very same ones, as many new
+    nodes have those of a node they replace; they then stay where they are. Others are emptied.
+    """
 
     def __init__(self, removed: Iterable[Node]) -> None:
-        self._free: dict[tuple[int, ...], list[NodeProto]] = {}
+        self._empty: list[NodeProto] = []
+        self._with: dict[tuple[int, ...], list[NodeProto]] = {}
         for node in removed:
-            if node.proto is not None and not node.bodies:
-                self._free.setdefault(_attribute_key(node), []).append(node.proto)
+            if node.proto is None or node.bodies:
+                continue
+            if node.attributes_read:
+                self._with.setdefault(_identities(node), []).append(node.proto)
+            else:
+                self._empty.append(node.proto)
 
-    def take(self, node: Node) -> NodeProto | None:
-        free = self._free.get(_attribute_key(node))
-        return free.pop() if free else None
+    def take(self, node: Node, repeated: _Repeated[NodeProto]) -> NodeProto:
+        """A message with the attributes of `node`, and no others."""
+        same = self._with.get(_identities(node))
+        if same:
+            return same.pop()
+        proto = self._empty.pop() if self._empty else repeated.add()
+        proto.ClearField("attribute")
+        if node.attributes:
+            proto.attribute.extend(node.attributes.values())
+        return proto
 
 
-def _attribute_key(node: Node) -> tuple[int, ...]:
+def _identities(node: Node) -> tuple[int, ...]:
     return tuple(map(id, node.attributes.values()))
 
 
@@ -96,11 +112,11 @@ def _write_nodes(graph: Graph) -> None:
     repeated = graph.proto.node
     pool = _Pool(removed)
     provenance = _Provenance(graph.model.ir_version)
-    rank = {id(node.proto): len(nodes) for node in removed if node.proto is not None}
+    rank: dict[int, int] = {}
     for position, node in enumerate(nodes):
         proto = node.proto
         if proto is None:
-            proto = node.proto = pool.take(node) or _add(repeated, node.attributes.values())
+            proto = node.proto = pool.take(node, repeated)
             _fill(proto, node)
             provenance.note(proto, node.rule)
         elif node.changed:
@@ -108,15 +124,18 @@ def _write_nodes(graph: Graph) -> None:
             proto.output[:] = _names(node.outputs)
         node.changed = False
         rank[id(proto)] = position
-    repeated.sort(key=lambda proto: rank[id(proto)])
-    del repeated[len(nodes) :]
+    ranks = [rank.get(id(proto), len(nodes)) for proto in repeated]
+    if len(ranks) - ranks.count(len(nodes)) != len(nodes):
+        raise RuntimeError("messages of the model were not found again")
+    _arrange(repeated, ranks, len(nodes))
     graph.node_list = nodes
 
 
-def _add(repeated: _Repeated[NodeProto], attributes: Iterable[AttributeProto]) -> NodeProto:
-    proto = repeated.add()
-    proto.attribute.extend(attributes)
-    return proto
+def _arrange(repeated: _Repeated[Any], keys: Sequence[int], count: int) -> None:
+    """Sort messages by keys, given in their order, and delete all behind the first `count`."""
+    in_turn = iter(keys)  # list.sort asks for the key of each item once, in order
+    repeated.sort(key=lambda _: next(in_turn))
+    del repeated[count:]
 
 
 def _fill(proto: NodeProto, node: Node) -> None:
@@ -124,10 +143,10 @@ def _fill(proto: NodeProto, node: Node) -> None:
     proto.op_type = op
     proto.domain = domain
     proto.name = node.name
-    proto.input[:] = _names(node.inputs)
-    proto.output[:] = _names(node.outputs)
-    for field in ("doc_string", "overload", "metadata_props"):
+    for field in ("input", "output", "doc_string", "overload", "metadata_props"):
         proto.ClearField(field)
+    proto.input.extend(_names(node.inputs))
+    proto.output.extend(_names(node.outputs))
 
 
 def _names(values: list[Value | None]) -> list[str]:
@@ -167,13 +186,18 @@ def _make_node_names_unique(model: Model) -> None:
 
 def _write_constants(graph: Graph) -> None:
     """Drop unused initializers, add the constants that rules made and the graph uses."""
-    unused = [value for value in graph.values.values() if _is_unused_initializer(value)]
+    unused = [
+        value
+        for value in graph.values.values()
+        if value.producer is None and not value.uses and _is_unused_initializer(value)
+    ]
     names = {value.name for value in unused}
     if names:
-        dense = {id(value.tensor) for value in unused if value.tensor is not None}
-        _cut(graph.proto.initializer, lambda tensor: id(tensor) in dense, len(dense))
-        _cut(graph.proto.sparse_initializer, lambda sparse: sparse.values.name in names)
-        _cut(graph.proto.input, lambda info: info.name in names)
+        proto = graph.proto
+        _cut(proto.initializer, map(names.__contains__, map(NAME, proto.initializer)))
+        _cut(proto.input, map(names.__contains__, map(NAME, proto.input)))
+        sparse = proto.sparse_initializer
+        _cut(sparse, [item.values.name in names for item in sparse])
         graph.inputs = [value for value in graph.inputs if value.name not in names]
         for name in names:
             del graph.values[name]
@@ -184,26 +208,18 @@ def _write_constants(graph: Graph) -> None:
 
 
 def _is_unused_initializer(value: Value) -> bool:
-    """Not one that is also a graph input from IR version 4 on: that is part of the interface."""
-    if value.uses or value.is_output or value.producer is not None or value.outer is not None:
+    """Of a value without producer and uses: whether it goes. One that is also a graph input stays
+    from IR version 4 on: it is part of the interface."""
+    if value.is_output or value.outer is not None:
         return False
     return value.constant if value.is_input else True
 
 
-def _cut(
-    repeated: _Repeated[Item],
-    unwanted: Callable[[Item], bool],
-    count: int | None = None,
-) -> None:
-    """Delete the unwanted messages, of which there are `count` if that is known."""
-    flags = [unwanted(item) for item in repeated]
-    found = sum(flags)
-    if count is not None and found != count:
-        raise RuntimeError(f"{found} of {count} messages were found again")
-    if found:
-        in_turn = iter(flags)
-        repeated.sort(key=lambda _: next(in_turn))
-        del repeated[len(flags) - found :]
+def _cut(repeated: _Repeated[Any], unwanted: Iterable[bool]) -> None:
+    """Delete messages, given for each in its order whether it goes."""
+    flags = list(unwanted)
+    if any(flags):
+        _arrange(repeated, flags, flags.count(False))
 
 
 def _add_initializer(graph: Graph, value: Value) -> None:
@@ -230,15 +246,15 @@ def _write_descriptions(graph: Graph) -> None:
     """Drop types and quantization annotations of values that are gone, correct retyped ones."""
     get = graph.values.get
     repeated = graph.proto.value_info
-    described = [get(name) for name in map(attrgetter("name"), repeated)]
+    described = [get(name) for name in map(NAME, repeated)]
     for info, value in zip(repeated, described, strict=True):
         if value is not None and value.dtype:
             kind = info.type
             if kind.HasField("tensor_type") and kind.tensor_type.elem_type != value.dtype:
                 kind.tensor_type.elem_type = value.dtype
-    in_turn = iter(described)
-    _cut(repeated, lambda _: not _is_live(next(in_turn)))
-    _cut(graph.proto.quantization_annotation, lambda entry: not _is_annotated(graph, entry))
+    _cut(repeated, [not _is_live(value) for value in described])
+    annotations = graph.proto.quantization_annotation
+    _cut(annotations, [not _is_annotated(graph, entry) for entry in annotations])
 
 
 def _is_live(value: Value | None) -> bool:
