@@ -96,4 +96,4 @@ class Range:
 
 
 def _number(value: float) -> str:
-    return str(int(value)) if value.is_integer() else str(value)
+    return str(int(value)) if float(value).is_integer() else str(value)
