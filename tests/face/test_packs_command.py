@@ -68,7 +68,7 @@ def test_check(tmp_path: Path) -> None:
     assert "0 errors" in outcome.stdout
     outcome = qrewrite("check", "good.rules", "bad.rules", folder=tmp_path)
     assert outcome.status == 1
-    assert "bad.rules:4:15: error: " in outcome.stdout and "^" in outcome.stdout
+    assert "bad.rules:4:16: error: " in outcome.stdout and "^" in outcome.stdout
     found = json.loads(qrewrite("check", "bad.rules", "--json", folder=tmp_path).stdout)
     assert [(entry["severity"], entry["line"], entry["column"]) for entry in found] == [
         ("error", 4, 15)

@@ -1,0 +1,7 @@
+"""`python -m qrewrite`."""
+
+from __future__ import annotations
+
+from qrewrite.cli import entry
+
+entry()
