@@ -7,6 +7,7 @@ or the machine's doing is one sentence on stderr, never a traceback.
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -74,8 +75,8 @@ def entry() -> NoReturn:
     takes a second, and the operating system does it at once.
     """
     # A stream that the caller has closed is None here: what is printed goes nowhere.
-    sys.stdout = sys.stdout or open(os.devnull, "w")
-    sys.stderr = sys.stderr or open(os.devnull, "w")
+    sys.stdout = sys.stdout or io.StringIO()
+    sys.stderr = sys.stderr or io.StringIO()
     status = main()
     sys.stdout.flush()
     sys.stderr.flush()
