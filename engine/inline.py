@@ -21,12 +21,28 @@ def inline_functions(proto: ModelProto, anchors: Collection[str]) -> ModelProto 
     """A copy of the model without the local functions that matter to rules; None if there are none.
 
     These are the functions that hold, themselves or in functions they call, an op of `anchors` (the
-    ops that rules are tried on, as in `Node.op`) or one that quantizes.
+    ops that rules are tried on, as in `Node.op`) or one that quantizes. Functions of other opset
+    versions than the model's stay: their nodes would mean something else in its graph.
     """
-    chosen = _chosen(proto.functions, frozenset(anchors) | _QUANTIZING)
+    versions = _versions(proto)
+    fitting = [f for f in proto.functions if _versions(f).items() <= versions.items()]
+    chosen = _chosen(fitting, frozenset(anchors) | _QUANTIZING)
     if not chosen:
         return None
-    return inliner.inline_selected_functions(proto, sorted(chosen))
+    others = [function for function in proto.functions if function not in fitting]
+    if others:  # the inliner takes no model that has any of these
+        reduced = ModelProto()
+        reduced.CopyFrom(proto)
+        del reduced.functions[:]
+        reduced.functions.extend(fitting)
+        proto = reduced
+    inlined = inliner.inline_selected_functions(proto, sorted(chosen))
+    inlined.functions.extend(others)
+    return inlined
+
+
+def _versions(proto: ModelProto | FunctionProto) -> dict[str, int]:
+    return {"" if i.domain == "ai.onnx" else i.domain: i.version for i in proto.opset_import}
 
 
 def _chosen(functions: Iterable[FunctionProto], ops: frozenset[str]) -> set[FunctionId]:
