@@ -109,7 +109,7 @@ def test_where_something_fires_the_inlined_model_goes_out(tmp_path: Path) -> Non
 
 def test_a_function_of_another_opset_is_left() -> None:
     proto = model()
-    proto.functions[2].opset_import[0].version = 15
+    proto.functions[2].opset_import[0].version = 20
     assert inline_functions(proto, {"LeakyRelu"}) is None
     inlined = inline_functions(proto, {"LeakyRelu", "Neg"})
     assert inlined is not None and "Plain" in all_ops(inlined.graph)
