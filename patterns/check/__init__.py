@@ -2,33 +2,34 @@
 
 from __future__ import annotations
 
-from ..diagnostics import Diagnostic
+from pathlib import Path
+
+from ..diagnostics import Diagnostic, RuleFileError
+from ..load_pack import load_file
 from ..pack import Pack
-from .bindings import Collector
-from .expressions import Expressions
-from .names import Names
-from .nodes import Nodes
-from .report import Report
-from .signatures import Opsets, Signatures
+from .pack_checks import PackChecks
+
+__all__ = ["check_file", "check_pack"]
 
 
 def check_pack(pack: Pack, *, lint: bool = True) -> list[Diagnostic]:
-    report = Report()
-    collector = Collector(pack, report)
-    signatures = Signatures(pack, Opsets(pack.needs.get("", 10)))
-    names = Names(pack, report, collector, Expressions(pack, report, signatures))
-    nodes = Nodes(pack, report, signatures)
-    for op_set in pack.op_sets.values():
-        nodes.ops.op_set(op_set)
-    for fragment in pack.fragments.values():
-        names.fragment(fragment)
-        nodes.fragment(fragment)
-    for guard in pack.guards.values():
-        names.guard(guard)
-    for definition in pack.properties.values():
-        names.property(definition)
-        nodes.ops.property(definition)
-    for each in pack.rules:
-        names.rule(each.rule)
-        nodes.rule(each.rule, collector.of_rule(each.rule.pattern))
-    return report.diagnostics()
+    """Errors and warnings of a pack's rules, in the order of the text; none is repeated.
+
+    Errors make a rule wrong whatever the others do.  ``lint`` adds what is only seen by comparing
+    rules with each other: rules that are never reached, that overlap without an order, that undo
+    each other.
+    """
+    checks = PackChecks(pack)
+    checks.each_rule()
+    if lint:
+        checks.rules_together()
+    return checks.report.diagnostics()
+
+
+def check_file(path: str | Path) -> list[Diagnostic]:
+    """Errors and warnings of a rule file, or of the pack in a folder, and of nothing beside it."""
+    try:
+        pack = load_file(path)
+    except RuleFileError as problem:
+        return list(problem.diagnostics)
+    return check_pack(pack)

@@ -72,7 +72,7 @@ class Attributes:
     def _value(self, signature: Signature, name: str, value: Expr) -> None:
         """A value that is written out has the type of the attribute."""
         kinds = {spec.kind for spec in signature.specs(name)}
-        if kinds and not any(_fits(kind, value) for kind in kinds):
+        if kinds and not any(fits(kind, value) for kind in kinds):
             word = KIND_WORDS.get(sorted(kinds)[0], "something else")
             message = f'attribute "{name}" of {signature.op} is {word}'
             self._report.error(value.span, message)
@@ -169,7 +169,7 @@ class Attributes:
         self._report.error(item.span, message, f"capture it and write it out: <{name} = {name}, …>")
 
 
-def _fits(kind: int, value: Expr) -> bool:
+def fits(kind: int, value: Expr) -> bool:
     """A literal may be the value of an attribute of that kind; the rest is known at run time."""
     match value:
         case Literal(bool()):
@@ -182,7 +182,7 @@ def _fits(kind: int, value: Expr) -> bool:
             return kind == AttributeProto.STRING
         case ListOf(elements):
             inner = ELEMENTS.get(kind)
-            return inner is not None and all(_fits(inner, element) for element in elements)
+            return inner is not None and all(fits(inner, element) for element in elements)
         case _:
             return True
 

@@ -6,7 +6,7 @@ A pattern binds a name where it first stands; every further place is the same th
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from qrewrite.engine.dtypes import NUMBERS as ELEMENT_TYPES
@@ -61,6 +61,8 @@ class Binding:
     span: Span
     repeated: bool
     optional: bool
+    listed: bool = False
+    """A ``...`` stands on the name itself; under other repetition a single value stays one."""
     parts: set[str] = field(default_factory=set)
     places: int = 1
     """How often the pattern names it."""
@@ -87,6 +89,8 @@ class Context:
 
     repeated: bool = False
     optional: bool = False
+    listed: bool = False
+    """The ``...`` stands on the name itself."""
 
 
 Summary = Mapping[str, Binding]
@@ -156,7 +160,7 @@ class Collector:
         for target in targets:
             repeated = context.repeated or target.arity is Arity.REPEATED
             missing = context.optional or target.arity is Arity.OPTIONAL
-            place = Context(repeated, missing)
+            place = Context(repeated, missing, target.arity is Arity.REPEATED)
             self._bind(bindings, target.name, Role.VALUE, target.span, place, parts)
 
     def _use(self, statement: Use, bindings: Bindings) -> None:
@@ -184,7 +188,9 @@ class Collector:
             case Capture(name):
                 if name in shared:
                     return
-                self._bind(bindings, name, Role.VALUE, term.span, _within(context, term.arity))
+                inside = _within(context, term.arity)
+                place = replace(inside, listed=term.arity is Arity.REPEATED)
+                self._bind(bindings, name, Role.VALUE, term.span, place)
             case Rest(capture):
                 self._bind(bindings, capture, Role.OPERANDS, term.span, context)
             case Group():
@@ -289,13 +295,14 @@ class Collector:
         known = bindings.names.get(name)
         if known is None:
             bindings.names[name] = Binding(
-                name, role, span, context.repeated, context.optional, set(parts), 1, op
+                name, role, span, context.repeated, context.optional, context.listed, set(parts), 1, op
             )
             return
         if known.places:
             self._agree(known, role, span, context)
         else:
-            known.repeated, known.optional, known.span = context.repeated, context.optional, span
+            known.repeated, known.listed = context.repeated, context.listed
+            known.optional, known.span = context.optional, span
         known.role = role if known.role is Role.VALUE else known.role
         known.parts.update(parts)
         known.optional = known.optional and context.optional
@@ -309,15 +316,19 @@ class Collector:
             self._report.error(span, message)
         elif role is Role.NODE:
             self._report.error(span, f'the label "{known.name}" stands on two nodes')
+        elif known.repeated != context.repeated and not (known.listed or context.listed):
+            known.repeated = False
         elif known.repeated != context.repeated:
             here, there = ("a list", "one value")[:: 1 if context.repeated else -1]
             message = f'"{known.name}" is {here} here, but {there} in {where}'
-            self._report.error(span, message, "names under `...` or `each use` are lists")
+            self._report.error(span, message)
 
 
 def _within(context: Context, arity: Arity) -> Context:
     return Context(
-        context.repeated or arity is Arity.REPEATED, context.optional or arity is Arity.OPTIONAL
+        context.repeated or arity is Arity.REPEATED,
+        context.optional or arity is Arity.OPTIONAL,
+        context.listed,
     )
 
 

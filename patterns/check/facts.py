@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from qrewrite.engine.dtypes import NUMBERS, short_name
 
-from ..pack import Pack
+from ..pack import Pack, op_key
 from ..syntax import Call, Compare, Expr, Field, ListOf, Literal, Logical, Member, Name, Unary
 from .canonical import Renaming, canonical, relation
 from .ranges import Range, Scalar
@@ -40,6 +40,8 @@ class Facts:
     truths: dict[str, bool] = field(default_factory=dict)
     always: frozenset[str] = frozenset()
     """Values that are there in every match."""
+    open: set[str] = field(default_factory=set)
+    """Disjunctions of which more than one side can hold, as text."""
     wrong: str = ""
 
     def copy(self) -> Facts:
@@ -52,6 +54,7 @@ class Facts:
             dict(self.ranges),
             dict(self.truths),
             self.always,
+            set(self.open),
             self.wrong,
         )
 
@@ -69,7 +72,7 @@ class Facts:
                     for operand in operands:
                         self.assume(operand, names, holds)
                 else:
-                    self._one_of(operands, names, holds)
+                    self._one_of(condition, names, holds)
             case Literal(bool(value)):
                 if value is not holds:
                     self.wrong = "it is false" if holds else "it is true"
@@ -94,10 +97,10 @@ class Facts:
         else:
             self._truth(canonical(call, names), False)
 
-    def _one_of(self, operands: Sequence[Expr], names: Renaming, holds: bool) -> None:
+    def _one_of(self, condition: Logical, names: Renaming, holds: bool) -> None:
         """At least one operand holds: what all the possible ones have in common is known."""
         possible = []
-        for operand in operands:
+        for operand in condition.operands:
             branch = self.copy()
             branch.assume(operand, names, holds)
             branch.settle()
@@ -108,11 +111,12 @@ class Facts:
         elif len(possible) == 1:
             self._take(possible[0])
         else:
+            self.open.add(canonical(condition, names) if holds else f"not {canonical(condition, names)}")
             self._join(possible)
 
     def _take(self, other: Facts) -> None:
         self.types, self.same, self.rows = other.types, other.same, other.rows
-        self.ranges, self.truths = other.ranges, other.truths
+        self.ranges, self.truths, self.open = other.ranges, other.truths, other.open
 
     def _join(self, branches: Sequence[Facts]) -> None:
         for key in branches[0].types:
@@ -282,7 +286,7 @@ class Facts:
         if members is None or not self._is_scalar(operand, names):
             self._truth(f"({canonical(operand, names)} in {name})", within)
             return
-        ops: frozenset[Scalar] = frozenset(each.name for each in members.ops)
+        ops: frozenset[Scalar] = frozenset(op_key(each) for each in members.ops)
         before = self.range_of(operand, names)
         after = before.among(ops) if within else before.outside(ops)
         self._set_range(canonical(operand, names), before, after)
@@ -344,6 +348,14 @@ class Facts:
                 self.types[key] = left
                 changed = True
         return changed
+
+
+def implied(facts: Facts, condition: Expr, names: Renaming) -> bool:
+    """Where the facts hold the condition holds, too."""
+    against = facts.copy()
+    against.assume(condition, names, False)
+    against.settle()
+    return bool(against.wrong)
 
 
 def _all_known(values: Sequence[Scalar | None]) -> bool:

@@ -24,7 +24,7 @@ from .expressions import Expressions
 from .report import Report
 from .scope import Kind, Meaning, Scope, scope_of, scope_of_parameters
 from .templates import Templates
-from .walk import nodes
+from .walk import count, nodes
 
 
 class Names:
@@ -39,9 +39,8 @@ class Names:
         self._expressions = expressions
         self._templates = Templates(pack, report, expressions)
 
-    def rule(self, rule: Rule) -> None:
+    def rule(self, rule: Rule, bindings: Bindings) -> None:
         before = self._report.errors
-        bindings = self._collector.of_rule(rule.pattern)
         for statement in rule.pattern:
             self._statement(statement, bindings)
         scope = scope_of(bindings, rule)
@@ -102,13 +101,15 @@ class Names:
             self._report.error(statement.span, message, note)
 
     def _calls(self, term: Term) -> None:
-        """Fragments take as many operands as they have parameters."""
+        """Fragments take an operand for each parameter; optional ones at the end may be left out."""
         for node in nodes(term):
             fragment = None if node.op.domain else self._pack.fragments.get(node.op.name)
             if fragment is None:
                 continue
             wanted, given = len(fragment.parameters), len(node.operands)
-            if wanted != given:
+            summary = self._collector.summary(fragment)
+            left_out = [summary.get(name) for name in fragment.parameters[given:]]
+            if given > wanted or any(each is None or not each.optional for each in left_out):
                 message = f"{fragment.name} takes {count(wanted, 'operand')}, not {given}"
                 form = f"{fragment.name}({', '.join(fragment.parameters)})"
                 self._report.error(node.span, message, f"it is declared as {form}")
@@ -181,8 +182,3 @@ def _instead(binding: Binding) -> str:
     if binding.role is Role.OPERANDS:
         return "the rewritten node would lose these operands"
     return "write _ for what a rule does not need"
-
-
-def count(number: int, thing: str) -> str:
-    """``1 operand``, ``2 operands``."""
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"

@@ -27,6 +27,7 @@ from .bindings import Bindings, Role
 from .ops import Ops
 from .opset_range import rule_opsets
 from .report import Report
+from .roots import kept, produced
 from .signatures import Opsets, Signature, Signatures
 from .walk import nodes, subexpressions
 
@@ -54,23 +55,24 @@ class Nodes:
             opsets = self._signatures.opsets  # reported as a rule that can never match
         read = _attributes_read(rule)
         replayed = _labels_replayed(rule)
-        produced = {target.name for assign in rule.template for target in assign.targets}
+        made, stays = produced(rule), kept(rule)
         for statement in rule.pattern:
             if isinstance(statement, Assign):
-                self._pattern(statement.term, opsets, read, replayed, removed=True)
+                removed = statement not in stays
+                self._pattern(statement.term, opsets, read, replayed, removed=removed)
                 if isinstance(statement.term, Apply):
                     found = self._signatures.of_node(statement.term, opsets)
                     self.ops.outputs(statement, found)
             elif isinstance(statement, Use):
-                removed = statement.result in produced
+                removed = statement.result in made
                 self._pattern(statement.term, opsets, read, replayed, removed=removed)
         self._unused_sets(rule, bindings)
         for assign in rule.template:
             for node in nodes(assign.term):
                 self._template(node, opsets, bindings)
             if isinstance(assign.term, Apply):
-                made = self.made(assign.term, bindings)
-                signatures = (self._signatures.of(each.op, opsets) for each in made)
+                ops = self.made(assign.term, bindings)
+                signatures = (self._signatures.of(each.op, opsets) for each in ops)
                 self.ops.outputs(assign, [each for each in signatures if each is not None])
 
     def fragment(self, fragment: Fragment) -> None:

@@ -43,6 +43,8 @@ class Ops:
 
     def op_set(self, definition: OpSet) -> None:
         for op in definition.ops:
+            if not op.domain and op.name in self._pack.op_sets and op.name != definition.name:
+                continue
             if self.exists(op, self._signatures.opsets) and definition.commutative:
                 self._commutes(op_key(op), op.span)
 

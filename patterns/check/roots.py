@@ -1,44 +1,66 @@
-"""Which values of a pattern are roots, and which are computed by nodes that the rule removes."""
+"""Which nodes of a pattern the rule removes, and which values the template must produce."""
 
 from __future__ import annotations
 
-from ..syntax import Alternatives, Apply, Arity, Assign, Rule, Target, Term
-from .bindings import captures_of
+from collections.abc import Iterator
+
+from ..syntax import Alternatives, Apply, Arity, Assign, Capture, Rule, Target, Term
+from .walk import subterms
 
 
-def outputs(rule: Rule) -> dict[str, tuple[Target, Assign]]:
-    """The values that statements of the pattern name, and where."""
-    return {
-        target.name: (target, statement)
-        for statement in rule.pattern
-        if isinstance(statement, Assign)
-        for target in statement.targets
-    }
+def values_read(term: Term) -> frozenset[str]:
+    """Names of the values that a term has as operands; their parts alone do not count."""
+    return frozenset(
+        each.name for each in subterms(term) if isinstance(each, Capture) and each.part is None
+    )
 
 
-def consumed(rule: Rule) -> frozenset[str]:
-    """The values that nodes of the pattern read; the conditions on uses count for nothing."""
-    names: frozenset[str] = frozenset()
-    for statement in rule.pattern:
-        if isinstance(statement, Assign):
-            names |= captures_of(statement.term)
-    return names
+def statements(rule: Rule) -> Iterator[Assign]:
+    return (each for each in rule.pattern if isinstance(each, Assign))
+
+
+def outputs(rule: Rule) -> dict[str, Target]:
+    """The values that statements of the pattern name."""
+    return {target.name: target for each in statements(rule) for target in each.targets}
+
+
+def produced(rule: Rule) -> frozenset[str]:
+    """The values that the template produces."""
+    return frozenset(target.name for assign in rule.template for target in assign.targets)
+
+
+def kept(rule: Rule) -> tuple[Assign, ...]:
+    """The statements whose nodes stay: borrowed, read by the template, or feeding only such."""
+    made = produced(rule)
+    read = frozenset(name for assign in rule.template for name in values_read(assign.term)) - made
+    found = [
+        each
+        for each in statements(rule)
+        if _borrowed(each.term) or any(target.name in read for target in each.targets)
+    ]
+    changed = True
+    while changed:
+        changed = False
+        for each in statements(rule):
+            names = {target.name for target in each.targets}
+            readers = [other for other in statements(rule) if names & values_read(other.term)]
+            if each not in found and not names & made and readers:
+                if all(reader in found for reader in readers):
+                    found.append(each)
+                    changed = True
+    return tuple(found)
 
 
 def roots(rule: Rule) -> tuple[Target, ...]:
     """The outputs that the template must produce: nothing in the pattern reads them."""
-    read = consumed(rule)
+    stays = kept(rule)
+    read = frozenset(name for each in statements(rule) for name in values_read(each.term))
     return tuple(
         target
-        for name, (target, statement) in outputs(rule).items()
-        if name not in read and not _borrowed(statement.term)
-    )
-
-
-def removed(rule: Rule) -> frozenset[str]:
-    """The values that are gone after the rewrite unless the template produces them."""
-    return frozenset(
-        name for name, (_, statement) in outputs(rule).items() if not _borrowed(statement.term)
+        for each in statements(rule)
+        if each not in stays
+        for target in each.targets
+        if not any(other.name in read for other in each.targets)
     )
 
 

@@ -169,10 +169,20 @@ class Signatures:
         if not op.domain:
             if op.name in self.pack.fragments:
                 return ()
-            members = self.pack.op_sets.get(op.name)
-            if members is not None:
-                return tuple(op_key(each) for each in members.ops)
+            if op.name in self.pack.op_sets:
+                return self.members(op.name)
         return (op_key(op),)
+
+    def members(self, name: str, within: frozenset[str] = frozenset()) -> tuple[str, ...]:
+        """The ops of an op set, those of op sets inside it with them."""
+        found: dict[str, None] = {}
+        for op in self.pack.op_sets[name].ops:
+            inner = not op.domain and op.name in self.pack.op_sets and op.name != name
+            if inner and op.name not in within:
+                found.update(dict.fromkeys(self.members(op.name, within | {name})))
+            elif not inner:
+                found[op_key(op)] = None
+        return tuple(found)
 
     def of_node(self, node: Apply, opsets: Opsets | None = None) -> tuple[Signature, ...]:
         """The signatures of the ops that a node may be, those that exist."""
@@ -182,6 +192,10 @@ class Signatures:
     def names(self) -> frozenset[str]:
         """Every op there is, and what stands for ops: to find what a misspelt one was meant to be."""
         return frozenset(self._schemas.ops()) | self.pack.op_sets.keys() | self.pack.fragments.keys()
+
+    def shipped(self) -> frozenset[str]:
+        """The ops that need no declaration."""
+        return frozenset(Schemas().ops()) if self.pack.declarations else frozenset()
 
     def known_op(self, name: Name, report: Report) -> None:
         """Report a bare name in an expression that should be an op and is none."""

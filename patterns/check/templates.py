@@ -29,9 +29,9 @@ from ..syntax import (
 from .bindings import Bindings, Role, captures_of
 from .expressions import Expressions
 from .report import Report
-from .roots import is_optional, outputs, removed, roots
+from .roots import is_optional, outputs, roots, values_read
 from .scope import PARTS, Kind, Meaning, Scope
-from .walk import subterms
+from .walk import count, subterms
 
 OPERAND_KINDS = (Kind.TENSOR, Kind.NUMBER, Kind.LIST, Kind.ANY)
 
@@ -44,15 +44,13 @@ class Templates:
 
     def rule(self, rule: Rule, bindings: Bindings, scope: Scope) -> None:
         self._targets(rule, bindings)
-        produced = {target.name: target for assign in rule.template for target in assign.targets}
-        gone = removed(rule) - produced.keys()
         for statement in rule.template:
             own = {target.name for target in statement.targets}
             inner = _with_targets(scope, rule, bindings)
             self._term(statement.term, inner, bindings, False)
             for each in subterms(statement.term):
-                if isinstance(each, Capture) and each.part is None:
-                    self._available(each, own, gone)
+                if isinstance(each, Capture) and each.part is None and each.name in own:
+                    self._report.error(each.span, f'"{each.name}" is made out of itself')
             scope.used |= inner.used
 
     # -- outputs
@@ -60,9 +58,7 @@ class Templates:
     def _targets(self, rule: Rule, bindings: Bindings) -> None:
         produced: set[str] = set()
         given = outputs(rule).keys() | _use_results(rule)
-        read = frozenset(
-            name for assign in rule.template for name in captures_of(assign.term)
-        )
+        read = frozenset(name for assign in rule.template for name in values_read(assign.term))
         for assign in rule.template:
             for target in assign.targets:
                 name = target.name
@@ -79,17 +75,8 @@ class Templates:
         for root in roots(rule):
             if root.name not in produced and not is_optional(root):
                 message = f'the template does not produce "{root.name}"'
-                note = "the node that computes it is removed; & keeps a node"
+                note = "produce it, or write & before a node that is only looked at"
                 self._report.error(root.span, message, note)
-
-    def _available(self, capture: Capture, own: set[str], gone: frozenset[str]) -> None:
-        name = capture.name
-        if name in own:
-            self._report.error(capture.span, f'"{name}" is made out of itself')
-        elif name in gone:
-            message = f'"{name}" is computed by a node that the rule removes'
-            note = "& in front of the node keeps it, or let the template produce the value"
-            self._report.error(capture.span, message, note)
 
     # -- terms
 
@@ -230,10 +217,9 @@ class Templates:
         fragment = None if op.domain else self._pack.fragments.get(op.name)
         if fragment is not None:
             wanted, given = len(fragment.parameters), len(node.operands)
-            if wanted != given and op.slot is None:
+            if given > wanted and op.slot is None:
+                message = f"{fragment.name} takes {count(wanted, 'operand')}, not {given}"
                 form = f"{fragment.name}({', '.join(fragment.parameters)})"
-                noun = "operand" if wanted == 1 else "operands"
-                message = f"{fragment.name} takes {wanted} {noun}, not {given}"
                 self._report.error(node.span, message, f"it is declared as {form}")
 
     def _label(self, slot: str, node: Apply, scope: Scope, bindings: Bindings) -> None:

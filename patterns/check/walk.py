@@ -91,3 +91,8 @@ def subexpressions(expression: Expr) -> Iterator[Expr]:
 def names_in(expression: Expr) -> frozenset[str]:
     """Every name that an expression reads."""
     return frozenset(each.id for each in subexpressions(expression) if isinstance(each, Name))
+
+
+def count(number: int, thing: str) -> str:
+    """``1 operand``, ``2 operands``."""
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
