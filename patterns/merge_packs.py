@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -44,6 +44,8 @@ class _Merge:
     phases: tuple[str, ...] = ()
     options: dict[str, Option] = field(default_factory=dict)
     needs: dict[str, int] = field(default_factory=dict)
+    needs_of: dict[str, Mapping[str, int]] = field(default_factory=dict)
+    switched_off: set[str] = field(default_factory=set)
     definitions: dict[str, tuple[Definition, str]] = field(default_factory=dict)
     declarations: dict[str, OpDeclaration] = field(default_factory=dict)
     rules: dict[str, tuple[PackRule, int]] = field(default_factory=dict)
@@ -78,6 +80,8 @@ def merge(prelude: tuple[File, ...], lineages: Sequence[Lineage]) -> Pack:
         phases=state.phases,
         options=state.options,
         needs=state.needs,
+        needs_of=state.needs_of,
+        switched_off=frozenset(state.switched_off) - state.rules.keys(),
         op_sets=_of(state, OpSet),
         properties=_of(state, Property),
         fragments=_of(state, Fragment),
@@ -102,6 +106,7 @@ def _add_layer(state: _Merge, layer: Layer, index: int) -> None:
         _add_header(state, layer.header)
     elif not state.phases:
         state.phases = _phases_named(layer) or (DEFAULT_PHASE,)
+    state.needs_of[layer.name] = dict(state.needs)
     _define(state, layer.files, layer.name)
     taken: dict[str, Rule] = {}
     for rule, phase in _rules(layer.files):
@@ -135,6 +140,7 @@ def _add_header(state: _Merge, header: PackHeader) -> None:
         state.problems += check_option(option)
     state.options.update(own)
     for name in header.without:
+        state.switched_off.add(name)
         if state.rules.pop(name, None) is None:
             note = did_you_mean(name, state.rules)
             state.problems.append(error(f'no parent has a rule "{name}"', header.span, note))

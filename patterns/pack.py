@@ -66,6 +66,11 @@ class Pack:
     options: Mapping[str, Option]
     needs: Mapping[str, int]
     """The least version of each opset; the domain of ai.onnx is ``""``."""
+    needs_of: Mapping[str, Mapping[str, int]]
+    """By pack: what it needs itself and by its parents.  Its rules are written for these versions,
+    whatever a child that extends it needs beyond."""
+    switched_off: frozenset[str]
+    """Rules that a pack had by way of a parent and is ``without``."""
     op_sets: Mapping[str, OpSet]
     properties: Mapping[str, Property]
     fragments: Mapping[str, Fragment]

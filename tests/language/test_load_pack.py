@@ -198,6 +198,7 @@ def test_a_parent_beside_the_child(write: Write) -> None:
     pack = load_pack(root / "child")
     assert placed(pack) == [("base/r", "a")]
     assert pack.needs == {"": 13, "com.x": 1}
+    assert pack.needs_of == {"base": {"": 10}, "child": {"": 13, "com.x": 1}}
 
 
 def test_parents_that_are_not_there_or_go_in_a_circle(write: Write) -> None:
@@ -258,6 +259,7 @@ def test_a_rule_is_overridden_or_switched_off_by_name(write: Write) -> None:
     )
     pack = load_pack(root / "child")
     assert placed(pack) == [("child/r", "fuse"), ("base/t", "fuse")]
+    assert pack.switched_off == {"s"}
 
 
 def test_names_that_no_parent_has(write: Write) -> None:
