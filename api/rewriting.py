@@ -50,7 +50,7 @@ class Recipe:
         pack = self._pack()
         options = settings(pack, self.options)
         schemas = tuple(map(declared_schema, pack.declarations.values()))
-        return Program(pack, compile_pack(pack), options, schemas, selection)
+        return Program(pack, compile_pack(pack, options), options, schemas, selection)
 
     def _pack(self) -> Pack:
         loaded = [pack for pack in self.packs if isinstance(pack, Pack)]
