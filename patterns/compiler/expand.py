@@ -10,6 +10,7 @@ from ..syntax import Apply, Arity, Assign, Connected, Rule, Target, Use, Where
 from .choices import Choose, every_choice
 from .flat import (
     ABSENT,
+    Computed,
     Condition,
     Each,
     Flat,
@@ -22,7 +23,7 @@ from .flat import (
 )
 from .repeat import PatternElaborator
 from .roles import assign_roles
-from .term_names import names_of, pattern_names, single_names
+from .term_names import pattern_names, single_names
 
 MOST_VARIANTS = 64
 """Patterns that one rule may stand for."""
@@ -63,6 +64,8 @@ def _variant(rule: Rule, pack: Pack, choose: Choose) -> Flat:
     for clause in rule.clauses:
         if isinstance(clause, Where):
             flat.conditions += [Condition(each, scope) for each in clause.conditions]
+        else:
+            scope.names.update({name: Computed(name) for name, _ in clause.bindings})
     assign_roles(flat, _replaced(rule), _read(rule))
     return flat
 
@@ -111,10 +114,8 @@ def _result(target: Target, elaborator: PatternElaborator) -> FlatValue | None:
 def _connected(statement: Connected, elaborator: PatternElaborator) -> None:
     scope = elaborator.flat.scope
     start = elaborator.value(statement.start, scope, statement.span)
-    made = FlatValue(statement.name, elaborator.flat)
-    scope.names[statement.name] = made
-    elaborator.flat.connected.append((statement, made))
-    assert start is not made
+    scope.names[statement.name] = Computed(statement.name)
+    elaborator.flat.connected.append((statement, start))
 
 
 def _replaced(rule: Rule) -> frozenset[str]:

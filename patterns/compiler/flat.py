@@ -192,6 +192,11 @@ class Computed:
 
     name: str
     absent: bool = False
+    """It is computed from an optional capture that this variant lacks."""
+    named_after: FlatValue | None = None
+    """A constant made of it gets its name from this value."""
+    each: Each | None = None
+    """It is a list, one an element of this repetition."""
 
 
 @dataclass(frozen=True, slots=True)

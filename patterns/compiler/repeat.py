@@ -34,6 +34,7 @@ from .flat import (
     FlatNode,
     FlatValue,
     OperandsOf,
+    Role,
     Scope,
     Source,
     ValueOperand,
@@ -153,6 +154,8 @@ class PatternElaborator(Elaborator):
             )
             child.node(once, child.flat.scope, [])
             inner = [node for node in child.flat.nodes if not node.borrowed] or child.flat.nodes
+            for node in child.flat.nodes:
+                node.role = Role.BORROWED if node.borrowed else Role.ROOT
             child.flat.entry_node, child.flat.exports = inner[0], [before]
             if len(inner) > 1 or _consumer_of(before, child.flat, term.span) is not inner[0]:
                 raise failure("each link of a chain is one node", term.span)

@@ -1,0 +1,109 @@
+"""What the names in an expression refer to, and which of them may be absent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..pack import Pack
+from ..syntax import (
+    Binary,
+    Call,
+    Compare,
+    Conditional,
+    Expr,
+    Field,
+    Index,
+    ListOf,
+    Logical,
+    Member,
+    Name,
+    Unary,
+    With,
+)
+from .flat import Argument, AttributeOf, Binding, Flat, FlatValue, Scope
+
+
+def binding_of(expression: Expr, scope: Scope, flat: Flat) -> Binding | None:
+    """What a name, or a part of one, is bound to; None for every other expression."""
+    if isinstance(expression, Name):
+        found = scope.find(expression.id)
+        if isinstance(found, Argument):
+            return binding_of(found.expression, found.scope, flat)
+        return found
+    if isinstance(expression, Field):
+        base = binding_of(expression.base, scope, flat)
+        if isinstance(base, FlatValue):
+            return flat.parts.get((base, expression.name))
+    return None
+
+
+def operands_of(expression: Expr) -> Iterator[Expr]:
+    """The expressions directly inside one."""
+    match expression:
+        case Field(base=base):
+            yield base
+        case Index(base, index):
+            yield base
+            yield index
+        case Call():
+            yield from expression.arguments
+            yield from (value for _, value in expression.keywords)
+        case With(base, fields):
+            yield base
+            yield from (value for _, value in fields)
+        case Unary(operand=operand):
+            yield operand
+        case Binary(left=left, right=right):
+            yield left
+            yield right
+        case Compare(first, rest):
+            yield first
+            yield from (operand for _, operand in rest)
+        case Member(operand, choices):
+            yield operand
+            if not isinstance(choices, str):
+                yield from choices
+        case Logical(operands=operands) | ListOf(operands):
+            yield from operands
+        case Conditional(then, condition, otherwise):
+            yield then
+            yield condition
+            yield otherwise
+        case _:
+            pass
+
+
+def bindings_in(expression: Expr, scope: Scope, flat: Flat, pack: Pack) -> Iterator[Binding]:
+    """What the names in an expression are bound to, but for those that it only asks ``present`` of.
+
+    A guard is looked into: what its conditions read counts.
+    """
+    if isinstance(expression, Call):
+        if expression.function == "present":
+            return
+        guard = pack.guards.get(expression.function)
+        if guard is not None:
+            inner = guard_scope(expression, scope, pack)
+            for condition in guard.conditions:
+                yield from bindings_in(condition, inner, flat, pack)
+            return
+    if isinstance(expression, Name):
+        found = scope.find(expression.id)
+        if isinstance(found, Argument):
+            yield from bindings_in(found.expression, found.scope, flat, pack)
+        elif found is not None:
+            yield found
+        return
+    if isinstance(expression, Field):
+        part = binding_of(expression, scope, flat)
+        if isinstance(part, AttributeOf):
+            yield part
+    for operand in operands_of(expression):
+        yield from bindings_in(operand, scope, flat, pack)
+
+
+def guard_scope(call: Call, scope: Scope, pack: Pack) -> Scope:
+    """The scope of a guard's conditions: its parameters stand for the arguments."""
+    guard = pack.guards[call.function]
+    given = dict(zip(guard.parameters, call.arguments, strict=False)) | dict(call.keywords)
+    return Scope({name: Argument(value, scope) for name, value in given.items()})
