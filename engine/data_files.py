@@ -16,6 +16,7 @@ from .errors import FileError
 from .external import DataRange
 
 _PAGE = 4096
+_LINE = 64
 _BUFFER = 1 << 20
 
 
@@ -28,11 +29,16 @@ class Part:
 
     @property
     def length(self) -> int:
-        return len(self.content) if isinstance(self.content, bytes) else self.content.length
+        return size_of(self.content)
+
+
+def size_of(content: DataRange | bytes) -> int:
+    """Length in bytes."""
+    return len(content) if isinstance(content, bytes) else content.length
 
 
 def lay_out(contents: Sequence[DataRange | bytes]) -> list[Part]:
-    """Places for the contents, one behind the other, equal ranges once; each starts a page.
+    """Places for the contents, one behind the other, equal ones once; large ones start a page.
 
     The result has a part for each content, in their order.
     """
@@ -42,7 +48,8 @@ def lay_out(contents: Sequence[DataRange | bytes]) -> list[Part]:
     for content in contents:
         part = places.get(content)
         if part is None:
-            part = places[content] = Part(-(-end // _PAGE) * _PAGE, content)
+            step = _PAGE if size_of(content) >= _PAGE else _LINE
+            part = places[content] = Part(-(-end // step) * step, content)
             end = part.offset + part.length
         parts.append(part)
     return parts

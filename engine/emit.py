@@ -59,6 +59,7 @@ def to_proto(model: Model) -> ModelProto:
         _write_nodes(graph)
         _write_constants(graph)
         _write_descriptions(graph)
+        _renumber_bodies(graph)
         graph.edited = False
     model.graphs = live
     _make_node_names_unique(model)
@@ -129,6 +130,13 @@ def _write_nodes(graph: Graph) -> None:
         raise RuntimeError("messages of the model were not found again")
     _arrange(repeated, ranks, len(nodes))
     graph.node_list = nodes
+
+
+def _renumber_bodies(graph: Graph) -> None:
+    """Where bodies lie: nodes have other positions now."""
+    for index, node in enumerate(graph.node_list):
+        for body in node.bodies:
+            body.path = (*graph.path, index, *body.path[-2:])
 
 
 def _arrange(repeated: _Repeated[Any], keys: Sequence[int], count: int) -> None:

@@ -385,6 +385,21 @@ def test_bodies_are_written_back_and_captures_kept() -> None:
     assert {entry.domain for entry in after.opset_import} == {"", "com.microsoft"}
 
 
+def test_bodies_are_found_again_where_they_moved() -> None:
+    proto = with_body()
+    for name in ("a", "b"):
+        proto.graph.node.insert(0, helper.make_node("Neg", ["x"], [name], name))
+    view = read_model(proto)
+    fuse(view.graphs[1])
+    after = to_proto(view)
+    assert ops(after.graph) == ["If"]
+    for body in view.graphs[1:]:
+        index, name, _ = body.path
+        assert isinstance(index, int)
+        attribute = next(a for a in after.graph.node[index].attribute if a.name == name)
+        assert attribute.g is body.proto
+
+
 def test_a_body_that_goes_releases_what_it_captured() -> None:
     proto = with_body()
     graph = proto.graph

@@ -109,6 +109,15 @@ def test_a_truncated_file_at_every_length(tmp_path: Path) -> None:
         sentence(caught.value)
 
 
+def test_a_file_beyond_what_protobuf_allows_is_not_even_read(tmp_path: Path) -> None:
+    path = tmp_path / "m.onnx"
+    with path.open("wb") as file:
+        file.truncate(1 << 31)
+    with pytest.raises(ModelError, match="larger than the 2 GiB") as caught:
+        read_model(path)
+    sentence(caught.value)
+
+
 # ---- structure --------------------------------------------------------------------------------
 
 
