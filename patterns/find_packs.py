@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 from dataclasses import dataclass
-from importlib.metadata import entry_points
 from pathlib import Path
 
 from .diagnostics import did_you_mean, failure
@@ -57,6 +56,9 @@ def _by_name(name: str) -> KnownPack | None:
 
 
 def _installed() -> list[KnownPack]:
+    # Its import takes longer than loading a pack that ships.
+    from importlib.metadata import entry_points
+
     found: list[KnownPack] = []
     for point in entry_points(group=ENTRY_POINT_GROUP):
         try:

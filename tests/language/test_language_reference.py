@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import onnx
-import onnxruntime
+import onnxruntime  # type: ignore[import-untyped]  # it has no stubs
 import pytest
 from onnx import GraphProto, ModelProto, TensorProto, helper, numpy_helper, parser
 
@@ -211,8 +211,8 @@ def same(tensor: TensorProto, original: GraphProto) -> bool:
     )
 
 
-def trimmed(names: object) -> list[str]:
-    found = list(names)  # type: ignore[call-overload]  # a repeated field of protobuf
+def trimmed(names: Sequence[str]) -> list[str]:
+    found = list(names)
     while found and not found[-1]:
         found.pop()
     return found
