@@ -40,7 +40,7 @@ class Bound:
         return f"rules {listed} feed each other without end (stopped after {self._limit} rewrites)"
 
     def _cycle(self) -> list[str]:
-        """The rules among the last rewrites whose results were rewritten again, else all of them."""
-        names = dict.fromkeys(name for name, _ in self._recent)
-        fed = {source for _, sources in self._recent for made in sources for source in made.split()}
-        return [name for name in names if name in fed] or list(names)
+        """The rules of the last rewrites whose results were rewritten again, else all of them."""
+        names = sorted({name for name, _ in self._recent})
+        fed = {source for _, made in self._recent for rules in made for source in rules.split()}
+        return [name for name in names if name in fed] or names

@@ -125,6 +125,8 @@ class _Run:
     def _visit(self, matcher: Matcher, node: Node) -> None:
         try:
             matcher(node, self._fire)
+        except Refused:
+            pass
         except QrewriteError:
             raise
         except Exception as error:

@@ -17,7 +17,9 @@ def fingerprint(model: Model) -> str:
         for node in graph.nodes:
             digest.update(repr(_node_key(node)).encode())
         for value in graph.values.values():
-            digest.update(repr(_value_key(value)).encode())
+            # A proxy that nothing uses means nothing.
+            if value.outer is None or value.uses or value.is_output:
+                digest.update(repr(_value_key(value)).encode())
         digest.update(repr([value.name for value in graph.outputs]).encode())
         digest.update(repr([value.name for value in graph.made]).encode())
     return digest.hexdigest()

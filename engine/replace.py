@@ -8,7 +8,7 @@ from .errors import Refused
 from .forward import move_uses, plan_outputs, take_outputs
 from .graph import Node, Value
 from .inference import type_of
-from .order import labels_behind, labels_instead
+from .place import place
 from .protocols import Replacement
 from .typecheck import ABSENT
 
@@ -49,7 +49,7 @@ def _apply(replacement: Replacement, provenance: str, change: Change) -> None:
         if root.alive:
             raise Refused(f"node {root.name!r} ({root.op}) is replaced but not removed")
     _name(nodes, replacement, roots, provenance)
-    _place(nodes, roots, change)
+    place(nodes, roots, change.graph.model)
     for node in nodes:
         _insert(node, replacement, change)
     for old, new in forward:
@@ -148,36 +148,6 @@ def _history(removed: list[Node], provenance: str) -> str:
     if not earlier:
         return provenance
     return " ".join(dict.fromkeys(" ".join([*earlier, provenance]).split()))
-
-
-def _place(nodes: list[Node], roots: list[Node], change: Change) -> None:
-    """Label new nodes so that they follow their operands and precede the users of what they replace."""
-    if not nodes:
-        return
-    latest: tuple[int, ...] = ()
-    for node in nodes:
-        for value in node.inputs:
-            producer = value.producer if value is not None else None
-            if producer is not None and producer.alive and producer.order > latest:
-                latest = producer.order
-    first = roots[0].order if len(roots) == 1 else min(root.order for root in roots)
-    if latest < first:
-        labels = labels_instead(first, len(nodes))
-    else:
-        model = change.graph.model
-        model.serial += 1
-        labels = labels_behind(latest, len(nodes), model.serial)
-        _check_users_follow(roots, labels[-1])
-    for node, label in zip(nodes, labels, strict=True):
-        node.order = label
-
-
-def _check_users_follow(roots: list[Node], last: tuple[int, ...]) -> None:
-    for root in roots:
-        for value in root.outputs:
-            for user in value.uses if value is not None else ():
-                if user.order <= last:
-                    raise Refused(f"node {user.name!r} ({user.op}) would stand before its operand")
 
 
 def _insert(node: Node, replacement: Replacement, change: Change) -> None:
