@@ -78,7 +78,9 @@ def parse_file(path: Path) -> ModelProto:
     """The message in a file, in ONNX's binary form, without external data."""
     try:
         if path.stat().st_size > LIMIT:
-            raise ModelError(f"{str(path)!r} is larger than the 2 GiB that a protobuf message can be")
+            raise ModelError(
+                f"{str(path)!r} is larger than 2 GiB, the most that a model file can be"
+            )
         data = path.read_bytes()
     except FileNotFoundError:
         raise FileError(f"there is no file {str(path)!r}") from None

@@ -113,7 +113,7 @@ def test_a_file_beyond_what_protobuf_allows_is_not_even_read(tmp_path: Path) -> 
     path = tmp_path / "m.onnx"
     with path.open("wb") as file:
         file.truncate(1 << 31)
-    with pytest.raises(ModelError, match="larger than the 2 GiB") as caught:
+    with pytest.raises(ModelError, match="larger than 2 GiB") as caught:
         read_model(path)
     sentence(caught.value)
 
