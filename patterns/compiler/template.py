@@ -223,7 +223,7 @@ class TemplateWriter:
             return "None"
         else:
             raise failure(f'"{term.name}" has no {part} here', term.span)
-        if not microsoft or part not in ("scale", "zero_point"):
+        if text == "None" or not microsoft or part not in ("scale", "zero_point"):
             return text
         if part == "zero_point" and optional:
             return f"(None if (z := {text}) is None else scalar(graph, z))"
@@ -241,7 +241,7 @@ class TemplateWriter:
 
     def _part_of_value(self, found: FlatValue, part: str, optional: bool, term: Capture) -> str:
         value = self.flat.part(found, part)
-        if part == "zero_point" and value is None and optional:
+        if value is None and optional:  # y.scale? of a result that has no Q in this variant
             return "None"
         if not isinstance(value, FlatValue):
             raise failure(f'"{found.name}.{part}" is not an operand', term.span)

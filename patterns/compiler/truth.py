@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..diagnostics import failure
-from ..syntax import Call, Compare, Conditional, Expr, Literal, Logical, Member, Name, Unary
+from ..syntax import Call, Compare, Conditional, Expr, Field, Literal, Logical, Member, Name, Unary
 from .calls import Calls, set_of
 from .code import Code, Kind
 from .elaborate import ops_of
@@ -125,6 +125,9 @@ class Truth(Calls):
                 optional = found.name.endswith(".zero_point")
                 return f"({self.at(found)} is not None)" if optional else "True"
             case None:
+                part = expression.arguments[0]
+                if isinstance(part, Field) and binding_of(part.base, scope, self.flat) is not None:
+                    return "False"  # a part that this variant does not bind
                 raise failure("present asks for a capture", expression.span)
             case _:
                 return "True"
