@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from ..diagnostics import Diagnostic, RuleFileError
-from ..load_pack import load_file
+from ..diagnostics import Diagnostic
 from ..pack import Pack
 from .pack_checks import PackChecks
+from .remember import load_errors
 
-__all__ = ["check_file", "check_pack"]
+__all__ = ["check_pack", "load_errors"]
 
 
 def check_pack(pack: Pack, *, lint: bool = True) -> list[Diagnostic]:
@@ -24,12 +22,3 @@ def check_pack(pack: Pack, *, lint: bool = True) -> list[Diagnostic]:
     if lint:
         checks.rules_together()
     return checks.report.diagnostics()
-
-
-def check_file(path: str | Path) -> list[Diagnostic]:
-    """Errors and warnings of a rule file, or of the pack in a folder, and of nothing beside it."""
-    try:
-        pack = load_file(path)
-    except RuleFileError as problem:
-        return list(problem.diagnostics)
-    return check_pack(pack)

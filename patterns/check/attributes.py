@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from onnx import AttributeProto
 
@@ -21,7 +21,7 @@ from ..syntax import (
 from .report import Report
 from .signatures import Opsets, Signature, Signatures
 
-KIND_WORDS = {
+KIND_WORDS: Mapping[int, str] = {
     AttributeProto.INT: "a whole number",
     AttributeProto.FLOAT: "a number",
     AttributeProto.STRING: "a string",
@@ -30,7 +30,7 @@ KIND_WORDS = {
     AttributeProto.STRINGS: "a list of strings",
     AttributeProto.TENSOR: "a tensor",
 }
-ELEMENTS = {
+ELEMENTS: Mapping[int, int] = {
     AttributeProto.INTS: AttributeProto.INT,
     AttributeProto.FLOATS: AttributeProto.FLOAT,
     AttributeProto.STRINGS: AttributeProto.STRING,
@@ -103,7 +103,7 @@ class Attributes:
     def template(
         self, node: Apply, signature: Signature, sources: Sequence[tuple[Apply, Signature]]
     ) -> None:
-        """The attributes of a node that a template makes; ``sources``: where ``*attrs`` come from."""
+        """The attributes of a node that a template makes; ``sources``: those of ``*attrs``."""
         given = set()
         for item in node.attributes or ():
             if isinstance(item, Attribute):
@@ -199,5 +199,3 @@ def _listed(names: Sequence[str]) -> str:
     if len(quoted) == 1:
         return f"attribute {quoted[0]}"
     return f"attributes {', '.join(quoted[:-1])} and {quoted[-1]}"
-
-

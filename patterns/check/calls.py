@@ -35,6 +35,7 @@ ACCEPTED = {
     Accepts.TEXT: (Kind.TEXT,),
     Accepts.LIST: (Kind.LIST, Kind.TENSOR, Kind.NUMBER),  # a number is a list of one
 }
+SCALED = (Accepts.SCALE, Accepts.QUANTIZED)
 WORDS = {
     Accepts.VALUE: "a tensor",
     Accepts.TENSOR: "a tensor",
@@ -148,9 +149,8 @@ class Calls:
             wanted = WORDS[parameter.accepts]
             message = f'"{parameter.name}" of {function.name} is {wanted}, but this is {kind.value}'
             self._report.error(argument.span, message, f"it is {function.signature}")
-        elif parameter.accepts in (Accepts.SCALE, Accepts.QUANTIZED):
-            if isinstance(argument, Name):
-                expressions.needs_part(argument, "scale", scope, function.name)
+        elif isinstance(argument, Name) and parameter.accepts in SCALED:
+            expressions.needs_part(argument, "scale", scope, function.name)
 
     # -- guards and properties
 
@@ -198,8 +198,7 @@ class Calls:
                         yield from ((argument.id, part) for part in parts)
             case Call(function) if function in self._functions:
                 for parameter, argument in _positional(self._functions[function], expression):
-                    scaled = parameter.accepts in (Accepts.SCALE, Accepts.QUANTIZED)
-                    if scaled and isinstance(argument, Name):
+                    if parameter.accepts in SCALED and isinstance(argument, Name):
                         yield argument.id, "scale"
 
     def _property(self, call: Call, kinds: Sequence[Kind]) -> None:

@@ -62,12 +62,9 @@ def _operation(expression: Binary | Compare | Logical | Member, names: Renaming)
         case Binary(operator, left, right):
             return relation(canonical(left, names), operator, canonical(right, names))
         case Compare(first, rest):
-            pairs, left = [], canonical(first, names)
-            for operator, operand in rest:
-                right = canonical(operand, names)
-                pairs.append(relation(left, operator, right))
-                left = right
-            return " and ".join(sorted(pairs))
+            operands = [canonical(each, names) for each in (first, *(value for _, value in rest))]
+            pairs = zip(operands, rest, operands[1:], strict=False)
+            return " and ".join(sorted(relation(one, pair[0], other) for one, pair, other in pairs))
         case Logical(operator, operands):
             parts = sorted(canonical(each, names) for each in operands)
             return f"({f' {operator} '.join(parts)})"

@@ -24,7 +24,7 @@ class Claims:
     def rule(self, rule: Rule, bindings: Bindings) -> None:
         claim = rule.claim
         if claim is None:
-            note = "end it with: exact, within K quanta of y, within R relative, lossy within K quanta of q"
+            note = "it ends with exact, within K quanta of y, within R relative or lossy within ..."
             self.report.error(rule.name_span, f'rule "{rule.name}" makes no claim', note)
         elif isinstance(claim, (WithinQuanta, Lossy)):
             self._tensor(rule, claim, bindings)
@@ -38,7 +38,9 @@ class Claims:
     def _tensor(self, rule: Rule, claim: WithinQuanta | Lossy, bindings: Bindings) -> None:
         name = claim.tensor
         made = produced(rule)
-        computed = {key for each in rule.clauses if isinstance(each, Let) for key, _ in each.bindings}
+        computed = {
+            key for each in rule.clauses if isinstance(each, Let) for key, _ in each.bindings
+        }
         if name in made or (isinstance(claim, Lossy) and name in computed):
             return
         known = [*made, *computed] if isinstance(claim, Lossy) else [*made]
@@ -51,9 +53,9 @@ class Claims:
             self.report.error(claim.span, message, did_you_mean(name, known) or _one_of(known))
 
     def _then(self, rule: Rule) -> None:
-        names = {each.name for each in self.pack.rules} | {each.full_name for each in self.pack.rules}
         for name in rule.then:
-            if name not in names:
+            if self.pack.rule(name) is None:
+                names = [each.name for each in self.pack.rules]
                 message = f'"then {name}": the pack has no rule "{name}"'
                 self.report.error(rule.name_span, message, did_you_mean(name, names))
             elif name == rule.name:

@@ -1,7 +1,7 @@
 """Whether one pattern matches whatever another matches, as far as the text proves it.
 
-Fragments are compared by name, not by what they stand for; patterns of several statements only where
-they are one tree.  Where there is a doubt the answer is no.
+Fragments are compared by name, not by what they stand for, and patterns only where they are one
+statement.  Where there is a doubt the answer is no.
 """
 
 from __future__ import annotations
@@ -68,9 +68,9 @@ class Covers:
                 if arity is not Arity.REPEATED and not _is_list(special):
                     yield names
             case Capture():
-                if not isinstance(special, (Rest, Absent)):
-                    if _is_list(special) == _is_list(general):
-                        yield from _bind(key_of(general), key_of(special), names)
+                one_value = not isinstance(special, (Rest, Absent))
+                if one_value and _is_list(special) == _is_list(general):
+                    yield from _bind(key_of(general), key_of(special), names)
             case Alternatives():
                 for choice in general.choices:
                     yield from self.terms(choice, special, names)

@@ -39,7 +39,7 @@ class Declarations:
                     note = did_you_mean(written, NUMBERS)
                     self.report.error(declaration.span, message, note)
             if name in NUMBERS:
-                message = f'a type variable cannot have the name of the element type {name}'
+                message = f"a type variable cannot have the name of the element type {name}"
                 self.report.error(declaration.span, message)
         for parameters in (declaration.inputs, declaration.outputs):
             self._parameters(parameters, variables)
@@ -47,7 +47,9 @@ class Declarations:
     def _known_already(self, declaration: OpDeclaration) -> None:
         key = op_key(declaration.op)
         if key in self.signatures.shipped():
-            self.report.error(declaration.op.span, f"{key} is known already: it needs no declaration")
+            self.report.error(
+                declaration.op.span, f"{key} is known already: it needs no declaration"
+            )
         elif not declaration.op.domain:
             message = f"a declared op has a domain, as in op com.acme::{key}(...)"
             self.report.error(declaration.op.span, message)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from qrewrite.engine.dtypes import NUMBERS
+
 from ..diagnostics import did_you_mean
-from qrewrite.engine.dtypes import NUMBERS as ELEMENT_TYPES
 from ..pack import Pack
 from ..syntax import (
     Binary,
@@ -95,7 +96,7 @@ class Expressions:
         if meaning is not None:
             scope.used.add(name.id)
             return meaning.kind
-        if name.id in ELEMENT_TYPES:
+        if name.id in NUMBERS:
             return Kind.TYPE
         if name.id == "opset":
             return Kind.NUMBER
@@ -119,10 +120,8 @@ class Expressions:
                 name.span, "`options` is not a value", "an option is read as options.NAME"
             )
         else:
-            known = [*scope.names, *scope.later, *ELEMENT_TYPES]
-            self._report.error(
-                name.span, f'"{name.id}" is not bound', did_you_mean(name.id, known)
-            )
+            known = [*scope.names, *scope.later, *NUMBERS]
+            self._report.error(name.span, f'"{name.id}" is not bound', did_you_mean(name.id, known))
 
     def _field(self, expression: Field, scope: Scope) -> Kind:
         base = expression.base
@@ -246,9 +245,9 @@ class Expressions:
 
     def _binary(self, expression: Binary, scope: Scope) -> Kind:
         left, right = self.kind(expression.left, scope), self.kind(expression.right, scope)
-        if Kind.LIST in (left, right) and expression.operator == "+":
-            if {left, right} <= {Kind.LIST, Kind.ANY, Kind.TENSOR}:
-                return Kind.LIST
+        joins = expression.operator == "+" and Kind.LIST in (left, right)
+        if joins and {left, right} <= {Kind.LIST, Kind.ANY, Kind.TENSOR}:
+            return Kind.LIST
         for operand, kind in ((expression.left, left), (expression.right, right)):
             if kind not in (*NUMERIC, Kind.ANY):
                 operator = expression.operator
@@ -278,7 +277,9 @@ class Expressions:
             return
         if not _alike(left, right):
             message = f"{left.value} cannot be compared with {right.value}"
-            note = "element types are written u8, i8, f32, ..." if Kind.TYPE in (left, right) else ""
+            note = (
+                "element types are written u8, i8, f32, ..." if Kind.TYPE in (left, right) else ""
+            )
             self._report.error(place.span, message, note)
         elif operator in ORDERED and left not in NUMERIC:
             self._report.error(place.span, f'"{operator}" cannot order {left.value}')
@@ -310,7 +311,9 @@ class Expressions:
             if not isinstance(choice, ListOf):
                 continue
             if len(choice.elements) != len(kinds):
-                message = f"expected {len(kinds)} elements as on the left, not {len(choice.elements)}"
+                message = (
+                    f"expected {len(kinds)} elements as on the left, not {len(choice.elements)}"
+                )
                 self._report.error(choice.span, message)
                 continue
             for kind, element in zip(kinds, choice.elements, strict=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from qrewrite.engine.dtypes import FLOATS, NUMBERS, integer_range
 from qrewrite.engine.schema import Parameter
 
 from ..pack import Pack
@@ -26,6 +27,7 @@ from ..syntax import (
     Term,
     Use,
 )
+from .assume import assume
 from .facts import Facts, Types, type_words
 from .signatures import Opsets, Signature, Signatures
 
@@ -44,8 +46,8 @@ class Inference:
                 self._assign(statement.targets, statement.term, opsets, facts)
             elif isinstance(statement, Use) and statement.quantifier is not Quantifier.NO:
                 span = statement.span
-                targets = () if statement.result is None else (
-                    Target(statement.result, Arity.ONE, span),
+                targets = (
+                    () if statement.result is None else (Target(statement.result, Arity.ONE, span),)
                 )
                 self._assign(targets, statement.term, opsets, facts)
 
@@ -64,7 +66,7 @@ class Inference:
             facts = Facts(self.pack)
             result = self._term(alternative.term, self.signatures.opsets, facts)
             for condition in alternative.conditions:
-                facts.assume(condition, {})
+                assume(facts, condition, {})
             facts.settle()
             if not facts.wrong:
                 if result in facts.types:
@@ -75,9 +77,7 @@ class Inference:
         shared = set(found[0]).intersection(*found)
         return {key: frozenset().union(*(types[key] for types in found)) for key in shared}
 
-    def _assign(
-        self, targets: Sequence[Target], term: Term, opsets: Opsets, facts: Facts
-    ) -> None:
+    def _assign(self, targets: Sequence[Target], term: Term, opsets: Opsets, facts: Facts) -> None:
         if isinstance(term, Apply) and term.presence is Presence.ONCE:
             found = self.signatures.of_node(term, opsets)
             if found and not _is_fragment(term.op, self.pack):
@@ -171,7 +171,7 @@ def key_of(term: Term) -> str:
             return f"{name}.{part}"
         case _:
             span = term.span
-            return f"@{span.source.name}:{span.line}:{span.column}:{span.end_line}:{span.end_column}"
+            return f"@{span.line}:{span.column}:{span.end_line}:{span.end_column}"
 
 
 def tie(
@@ -212,16 +212,16 @@ def wrong_constants(node: Apply, signature: Signature) -> list[tuple[Constant, s
         if isinstance(operand, Constant) and slot is not None and slot.types:
             values = operand.value if isinstance(operand.value, tuple) else (operand.value,)
             if not any(_holds(kind, values) for kind in slot.types):
-                found.append((operand, f'input "{slot.name}" of {signature.op} is {type_words(slot.types)}'))
+                found.append(
+                    (operand, f'input "{slot.name}" of {signature.op} is {type_words(slot.types)}')
+                )
     return found
 
 
 def _holds(kind: int, values: Sequence[int | float]) -> bool:
-    from qrewrite.engine.dtypes import FLOATS, integer_range
-
     if kind in FLOATS:
         return True
     bounds = integer_range(kind)
     if bounds is None:
-        return kind == 9 and all(value in (0, 1) for value in values)
+        return kind == NUMBERS["bool"] and all(value in (0, 1) for value in values)
     return all(float(value).is_integer() and bounds[0] <= value <= bounds[1] for value in values)

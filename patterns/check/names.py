@@ -5,23 +5,27 @@ from __future__ import annotations
 from ..diagnostics import did_you_mean
 from ..pack import Pack
 from ..syntax import (
+    Apply,
     Assign,
+    Attribute,
     Clause,
     Connected,
     Expr,
     Fragment,
     Guard,
     Let,
+    Name,
     Property,
-    Quantifier,
     Rule,
     Statement,
     Term,
     Use,
 )
-from .bindings import Binding, Bindings, Collector, Role, captures_of
+from .bindings import Binding, Bindings, Role, captures_of
+from .collect import Collector
 from .expressions import Expressions
 from .report import Report
+from .roots import produced
 from .scope import Kind, Meaning, Scope, scope_of, scope_of_parameters
 from .templates import Templates
 from .walk import count, nodes
@@ -39,20 +43,22 @@ class Names:
         self._expressions = expressions
         self._templates = Templates(pack, report, expressions)
 
-    def rule(self, rule: Rule, bindings: Bindings) -> None:
-        before = self._report.errors
+    def rule(self, rule: Rule, bindings: Bindings, consistent: bool) -> Scope:
+        """Check a rule; ``consistent``: each of its names is one thing. Gives what it has used."""
         for statement in rule.pattern:
             self._statement(statement, bindings)
         scope = scope_of(bindings, rule)
         for expression in bindings.expressions:
             self._expressions.kind(expression, scope)
         self._clauses(rule.clauses, scope)
-        self._templates.rule(rule, bindings, scope)
+        if consistent:
+            self._templates.rule(rule, bindings, scope)
         self._claimed(rule, scope)
-        if self._report.errors == before:
-            self._unused(rule, bindings, scope)
+        return scope
 
     def fragment(self, fragment: Fragment) -> None:
+        before = self._report.errors
+        used: set[str] = set()
         bindings = self._collector.of_fragment(fragment)
         for alternative in fragment.alternatives:
             self._calls(alternative.term)
@@ -60,9 +66,16 @@ class Names:
             scope = scope_of(bindings)
             for condition in alternative.conditions:
                 self._expressions.condition(condition, scope)
+            used |= scope.used
         scope = scope_of(bindings)
+        scope.used |= used
         for expression in bindings.expressions:
             self._expressions.kind(expression, scope)
+        if self._report.errors == before:
+            scope.used |= {*fragment.parameters, fragment.result or ""}
+            for binding in bindings.names.values():
+                if self._in_vain(binding, scope):
+                    self._bound_in_vain(binding)
 
     def guard(self, guard: Guard) -> None:
         scope = scope_of_parameters(guard.parameters)
@@ -101,7 +114,7 @@ class Names:
             self._report.error(statement.span, message, note)
 
     def _calls(self, term: Term) -> None:
-        """Fragments take an operand for each parameter; optional ones at the end may be left out."""
+        """Fragments take an operand for each parameter; optional last ones may be left out."""
         for node in nodes(term):
             fragment = None if node.op.domain else self._pack.fragments.get(node.op.name)
             if fragment is None:
@@ -153,19 +166,26 @@ class Names:
 
     # -- what is bound in vain
 
-    def _unused(self, rule: Rule, bindings: Bindings, scope: Scope) -> None:
-        roots = {target.name for assign in rule.pattern if isinstance(assign, Assign)
-                 for target in assign.targets}
+    def unused(self, rule: Rule, bindings: Bindings, scope: Scope) -> None:
+        """Warn of what a rule binds in vain; an attribute bound in vain is lost: an error."""
+        made = produced(rule)
         for binding in bindings.names.values():
-            if self._in_vain(binding, scope) and binding.name not in roots:
-                self._report.warning(
-                    binding.span, f'"{binding.name}" is never used', _instead(binding)
-                )
+            if self._in_vain(binding, scope) and binding.name not in made:
+                self._bound_in_vain(binding)
         for clause in rule.clauses:
             if isinstance(clause, Let):
                 for name, value in clause.bindings:
                     if name not in scope.used:
                         self._report.warning(value.span, f'"{name}" is computed and never used')
+
+    def _bound_in_vain(self, binding: Binding) -> None:
+        if binding.role is Role.ATTRIBUTE and binding.op is not None and not binding.op.borrowed:
+            name = _attribute_name(binding, binding.op)
+            message = f'would drop attribute "{name}" of {binding.op.op.name}'
+            note = f'"{binding.name}" is never used: write {name} = _ to drop it knowingly'
+            self._report.error(binding.span, message, note)
+            return
+        self._report.warning(binding.span, f'"{binding.name}" is never used', _instead(binding))
 
     def _in_vain(self, binding: Binding, scope: Scope) -> bool:
         return (
@@ -174,6 +194,15 @@ class Names:
             and binding.places == 1
             and not binding.name.startswith("_")
         )
+
+
+def _attribute_name(binding: Binding, node: Apply) -> str:
+    """The attribute that a name was captured from."""
+    return next(
+        item.name
+        for item in node.attributes or ()
+        if isinstance(item, Attribute) and item.value == Name(binding.name, binding.span)
+    )
 
 
 def _instead(binding: Binding) -> str:

@@ -25,7 +25,6 @@ from ..syntax import (
 from .attributes import Attributes
 from .bindings import Bindings, Role
 from .ops import Ops
-from .opset_range import rule_opsets
 from .report import Report
 from .roots import kept, produced
 from .signatures import Opsets, Signature, Signatures
@@ -34,7 +33,7 @@ from .walk import nodes, subexpressions
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """An op that a template makes; of ``QLinear{label}`` and ``label`` the op that the label is then."""
+    """An op that a template makes; for ``QLinear{label}`` also what the labelled node is then."""
 
     op: str
     label: Apply | None = None
@@ -49,10 +48,7 @@ class Nodes:
         self.ops = Ops(pack, report, signatures)
         self._attributes = Attributes(report, signatures)
 
-    def rule(self, rule: Rule, bindings: Bindings) -> None:
-        opsets = rule_opsets(rule, self._pack, self._signatures.opsets)
-        if opsets.least > opsets.most:
-            opsets = self._signatures.opsets  # reported as a rule that can never match
+    def rule(self, rule: Rule, bindings: Bindings, opsets: Opsets) -> None:
         read = _attributes_read(rule)
         replayed = _labels_replayed(rule)
         made, stays = produced(rule), kept(rule)
@@ -66,7 +62,8 @@ class Nodes:
             elif isinstance(statement, Use):
                 removed = statement.result in made
                 self._pattern(statement.term, opsets, read, replayed, removed=removed)
-        self._unused_sets(rule, bindings)
+        if _sets_are_bound(rule, bindings):
+            self._unused_sets(rule, bindings)
         for assign in rule.template:
             for node in nodes(assign.term):
                 self._template(node, opsets, bindings)
@@ -188,9 +185,22 @@ def _is_chain(node: Apply) -> bool:
     return node.presence in (Presence.ANY, Presence.SOME)
 
 
+def _sets_are_bound(rule: Rule, bindings: Bindings) -> bool:
+    """Every ``*attrs`` of the template is of the pattern: a misspelt one is reported elsewhere."""
+    return all(
+        bindings.role(item.capture or "") is Role.ATTRIBUTES
+        for assign in rule.template
+        for node in nodes(assign.term)
+        for item in node.attributes or ()
+        if isinstance(item, RestAttributes)
+    )
+
+
 def _labels_replayed(rule: Rule) -> frozenset[str]:
     return frozenset(
-        node.op.name for assign in rule.template for node in nodes(assign.term)
+        node.op.name
+        for assign in rule.template
+        for node in nodes(assign.term)
         if not node.op.domain and node.attributes is None
     )
 
@@ -218,5 +228,3 @@ def _expressions(rule: Rule) -> Iterable[Expr]:
             for item in node.attributes or ():
                 if isinstance(item, Attribute):
                     yield item.value
-
-

@@ -70,11 +70,19 @@ class Ops:
                 message = f"{key} no longer exists in {here}, which the pack needs"
             self._report.error(span, message, self._lifetime(key))
             return
-        note = did_you_mean(key, self._signatures.names())
+        note = self._elsewhere(key) or did_you_mean(key, self._signatures.names())
         domain = key.rpartition("::")[0]
         if not note and domain:
-            note = f"ops of other domains are declared: op {key}(x: T) -> y: T where T in {{u8, i8}}"
+            note = (
+                f"ops of other domains are declared: op {key}(x: T) -> y: T where T in {{u8, i8}}"
+            )
         self._report.error(span, f'there is no op "{key}"', note)
+
+    def _elsewhere(self, key: str) -> str:
+        """The op of that very name in another domain."""
+        name = key.rpartition("::")[2]
+        found = sorted(each for each in self._signatures.names() if each.endswith(f"::{name}"))
+        return f'did you mean "{found[0]}"?' if found and key not in found else ""
 
     def _lifetime(self, key: str) -> str:
         signature = self._signatures.of(key, Opsets(1))
@@ -177,7 +185,7 @@ class Ops:
 
 
 def operand_count(operands: Sequence[Term]) -> tuple[int, int]:
-    """Least and largest number of operands that terms stand for; trailing ``none`` counts as none."""
+    """Least and largest number of operands that terms stand for; a last ``none`` is no operand."""
     least = most = 0
     for position, operand in enumerate(operands, 1):
         if isinstance(operand, Rest):
@@ -211,5 +219,3 @@ def _takes(found: Sequence[Signature]) -> str:
     if least == most:
         return f"{most} operand{'s' * (most != 1)}"
     return f"{least} to {most} operands"
-
-

@@ -1,8 +1,8 @@
-"""The opsets of ai.onnx that a rule may meet: those the pack needs, less what its conditions exclude."""
+"""The opsets of ai.onnx that a rule may meet: what its pack needs, less what it excludes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from ..pack import Pack
 from ..syntax import Call, Compare, Expr, Literal, Logical, Name, Rule, Where
@@ -11,31 +11,39 @@ from .signatures import Opsets
 MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 
 
-def rule_opsets(rule: Rule, pack: Pack, opsets: Opsets) -> Opsets:
-    """The range that the conditions of a rule leave; empty (least > most) if they leave none."""
-    conditions = [
-        condition
-        for clause in rule.clauses
-        if isinstance(clause, Where)
-        for condition in clause.conditions
-    ]
-    least, most = opsets.least, opsets.most
-    for operator, version in _bounds(conditions, pack):
-        if operator in (">=", ">", "=="):
-            least = max(least, version + (operator == ">"))
-        if operator in ("<=", "<", "=="):
-            most = min(most, version - (operator == "<"))
-    return Opsets(least, most)
+class OpsetRanges:
+    """Finds the ranges of the rules of one pack."""
+
+    def __init__(self, pack: Pack, opsets: Opsets) -> None:
+        self._opsets = opsets
+        self._guards = {
+            guard.name: list(_bounds(guard.conditions, {})) for guard in pack.guards.values()
+        }
+
+    def of(self, rule: Rule) -> Opsets:
+        """The range that the conditions of a rule leave; least > most if they leave none."""
+        least, most = self._opsets.least, self._opsets.most
+        for clause in rule.clauses:
+            if not isinstance(clause, Where):
+                continue
+            for operator, version in _bounds(clause.conditions, self._guards):
+                if operator in (">=", ">", "=="):
+                    least = max(least, version + (operator == ">"))
+                if operator in ("<=", "<", "=="):
+                    most = min(most, version - (operator == "<"))
+        return Opsets(least, most)
 
 
-def _bounds(conditions: Iterable[Expr], pack: Pack) -> Iterator[tuple[str, int]]:
+def _bounds(
+    conditions: Iterable[Expr], guards: Mapping[str, list[tuple[str, int]]]
+) -> Iterator[tuple[str, int]]:
     """Every ``opset OPERATOR version`` that must hold."""
     for condition in conditions:
         match condition:
             case Logical("and"):
-                yield from _bounds(condition.operands, pack)
-            case Call(function) if function in pack.guards:
-                yield from _bounds(pack.guards[function].conditions, pack)
+                yield from _bounds(condition.operands, guards)
+            case Call(function):
+                yield from guards.get(function, ())
             case Compare():
                 yield from _compared(condition)
             case _:

@@ -6,19 +6,23 @@ Both are reported only where the text proves them: see covers.py for what is com
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import combinations
+
+from qrewrite.engine.schema import Parameter
 
 from ..pack import Pack, PackRule
 from ..specificity import rule_order
-from ..syntax import Apply, Call, Capture, Expr, Let, Rule
-from .covers import MISSING, Covers, Names
-from .facts import Facts, implied
+from ..syntax import Alternatives, Apply, Arity, Call, Capture, Expr, Presence, Rule
+from .always import always_fires
+from .assume import assume, implied
+from .covers import MISSING, Covers, Names, single_term
+from .facts import Facts
 from .report import Report
 from .satisfiable import rule_conditions
 from .signatures import Signatures
 from .unify import Unify
-from .walk import names_in, nodes, subexpressions
+from .walk import names_in, nodes, subexpressions, subterms
 
 
 @dataclass
@@ -28,33 +32,38 @@ class Overlap:
     signatures: Signatures
     facts: Mapping[str, Facts]
     """By name: what every match of a rule fulfils; rules that have an error are not there."""
-    _ordered: dict[str, tuple[int, int, int, str]] = field(default_factory=dict)
 
     def check(self) -> None:
         for phase in self.pack.phases:
             rules = [each for each in self.pack.rules_of(phase) if each.name in self.facts]
-            rules.sort(key=lambda each: rule_order(each, self.pack))
+            order = {each.name: rule_order(each, self.pack) for each in rules}
+            ops = {each.name: self._ops(each.rule) for each in rules}
+            rules.sort(key=lambda each: order[each.name])
             hidden = set()
             for first, second in combinations(rules, 2):
-                if second.name in hidden or not self._share_ops(first.rule, second.rule):
+                here, there = ops[first.name], ops[second.name]
+                if second.name in hidden or (here and there and not here & there):
                     continue
                 if self._shadows(first.rule, second.rule):
                     hidden.add(second.name)
                     self._shadowed(first, second)
-                elif rule_order(first, self.pack)[:3] == rule_order(second, self.pack)[:3]:
+                elif order[first.name][:3] == order[second.name][:3]:
                     self._unordered(first, second)
 
-    def _share_ops(self, first: Rule, second: Rule) -> bool:
-        """A cheap test that two patterns may have a node in common."""
-        return bool(self._ops(first) & self._ops(second))
-
     def _ops(self, rule: Rule) -> frozenset[str]:
-        return frozenset(
-            op
-            for statement in rule.pattern
-            for node in nodes(statement.term)
-            for op in self.signatures.ops_of(node) or ()
-        ) if all(hasattr(each, "term") for each in rule.pattern) else frozenset()
+        """Ops of which each match of the rule has one: rules without one in common never meet.
+
+        Empty where that is not plain; only what is no fragment is looked at.
+        """
+        tree = single_term(rule)
+        if tree is None or any(isinstance(term, Alternatives) for term in subterms(tree[1])):
+            return frozenset()
+        for node in nodes(tree[1]):
+            once = node.presence is Presence.ONCE and node.arity is Arity.ONE
+            ops = self.signatures.ops_of(node)
+            if ops and once:
+                return frozenset(ops)
+        return frozenset()
 
     # -- shadowed
 
@@ -71,7 +80,7 @@ class Overlap:
         self.report.error(second.rule.name_span, message, note)
 
     def _shadows(self, first: Rule, second: Rule) -> bool:
-        if not _always_fires(first):
+        if not always_fires(first):
             return False
         covers = Covers(self.pack, self.signatures)
         return any(
@@ -121,8 +130,8 @@ class Overlap:
         other = Facts(self.pack, one.scalars | set(names.values()))
         together = one.copy()
         for condition in rule_conditions(second):
-            other.assume(condition, names)
-            together.assume(condition, names)
+            assume(other, condition, names)
+            assume(together, condition, names)
         together.settle()
         if together.wrong:
             return False
@@ -136,34 +145,21 @@ def _opaque(facts: Facts) -> frozenset[tuple[str, bool]]:
     return frozenset(facts.truths.items()) | frozenset((text, True) for text in facts.open)
 
 
-def _always_fires(rule: Rule) -> bool:
-    """Nothing but the pattern and its conditions decides whether a rule fires."""
-    return (
-        not rule.then
-        and rule.compare_codes is None
-        and not any(isinstance(clause, Let) for clause in rule.clauses)
-    )
-
-
 def _asks_presence(condition: Expr) -> bool:
     return any(
-        isinstance(each, Call) and each.function == "present"
-        for each in subexpressions(condition)
+        isinstance(each, Call) and each.function == "present" for each in subexpressions(condition)
     )
 
 
 def _accepts(
     node: Apply,
-    inputs: Iterable[object],
+    inputs: Iterable[Parameter],
     types: Mapping[str, frozenset[int]],
     names: Names,
 ) -> bool:
     for operand, slot in zip(node.operands, inputs, strict=False):
-        allowed = getattr(slot, "types", frozenset())
-        if isinstance(operand, Capture) and operand.part is None and allowed:
+        if isinstance(operand, Capture) and operand.part is None and slot.types:
             known = types.get(names.get(operand.name, operand.name))
-            if known is None or not known <= allowed:
+            if known is None or not known <= slot.types:
                 return False
     return True
-
-

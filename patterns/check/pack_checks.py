@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from ..pack import Pack
 from ..syntax import Rule
-from .bindings import Bindings, Collector
+from .bindings import Bindings
 from .claims import Claims
+from .collect import Collector
 from .declarations import Declarations
 from .expressions import Expressions
 from .facts import Facts
 from .inference import Inference
 from .names import Names
 from .nodes import Nodes
+from .opset_range import OpsetRanges
 from .overlap import Overlap
 from .report import Report
 from .satisfiable import Satisfiable
@@ -29,13 +31,13 @@ class PackChecks:
         self._pack = pack
         self._signatures = signatures = Signatures(pack, Opsets(pack.needs.get("", OLDEST)))
         expressions = Expressions(pack, self.report, signatures)
+        self._ranges = OpsetRanges(pack, signatures.opsets)
         self._collector = Collector(pack, self.report)
         self._names = Names(pack, self.report, self._collector, expressions)
         self._nodes = Nodes(pack, self.report, signatures)
         self._declarations = Declarations(pack, self.report, signatures)
         self._claims = Claims(pack, self.report)
         inference = Inference(pack, signatures)
-        self._termination = Termination(pack, self.report, signatures, self.facts)
         self._satisfiable = Satisfiable(pack, self.report, signatures, inference, self._nodes)
 
     def each_rule(self) -> None:
@@ -57,6 +59,7 @@ class PackChecks:
             self._declared_can_hold()
         for each in self._pack.rules:
             self._rule(each.rule, declared)
+        Termination(self._pack, self.report, self._signatures, self.facts).check()
 
     def _declared_can_hold(self) -> None:
         for guard in self._pack.guards.values():
@@ -66,23 +69,30 @@ class PackChecks:
 
     def _rule(self, rule: Rule, declared: bool) -> None:
         before = self.report.errors
+        if rule.arrow != "=>":
+            message = f'rule "{rule.name}" is reversible (<=>), which is not supported'
+            self.report.error(rule.name_span, message, "write two rules with =>")
         bindings = self._collector.of_rule(rule.pattern)
-        self._names.rule(rule, bindings)
-        self._nodes.rule(rule, bindings)
+        scope = self._names.rule(rule, bindings, self.report.errors == before)
+        opsets = self._ranges.of(rule)
+        if opsets.least > opsets.most:
+            opsets = self._signatures.opsets  # reported below: it can never match
+        self._nodes.rule(rule, bindings, opsets)
         self._claims.rule(rule, bindings)
+        if self.report.errors == before:
+            self._names.unused(rule, bindings, scope)
         if self.report.errors == before and declared:
-            self._fits(rule, bindings)
+            self._fits(rule, bindings, opsets)
 
-    def _fits(self, rule: Rule, bindings: Bindings) -> None:
+    def _fits(self, rule: Rule, bindings: Bindings, opsets: Opsets) -> None:
         before = self.report.errors
-        facts = self._satisfiable.rule(rule, bindings)
+        facts = self._satisfiable.rule(rule, bindings, opsets)
         if self.report.errors == before:
             self._claims.fitting(rule, facts)
         if self.report.errors == before:
             self.facts[rule.name] = facts
-            self._termination.rule(rule)
 
     def rules_together(self) -> None:
         """What is wrong with rules beside each other."""
-        self._termination.together()
+        Termination(self._pack, self.report, self._signatures, self.facts).marked()
         Overlap(self._pack, self.report, self._signatures, self.facts).check()

@@ -81,7 +81,9 @@ class Range:
     def words(self) -> str:
         """``13 or more``, ``one of 1, 2``: what is known, as messages say it."""
         if self.choices is not None:
-            shown = sorted(f'"{each}"' if isinstance(each, str) else str(each) for each in self.choices)
+            shown = sorted(
+                f'"{each}"' if isinstance(each, str) else str(each) for each in self.choices
+            )
             return shown[0] if len(shown) == 1 else f"one of {', '.join(shown)}"
         low, high = _number(self.low), _number(self.high)
         if self.low == self.high:

@@ -44,23 +44,31 @@ def kept(rule: Rule) -> tuple[Assign, ...]:
         for each in statements(rule):
             names = {target.name for target in each.targets}
             readers = [other for other in statements(rule) if names & values_read(other.term)]
-            if each not in found and not names & made and readers:
-                if all(reader in found for reader in readers):
-                    found.append(each)
-                    changed = True
+            idle = bool(readers) and all(reader in found for reader in readers)
+            if idle and each not in found and not names & made:
+                found.append(each)
+                changed = True
     return tuple(found)
 
 
 def roots(rule: Rule) -> tuple[Target, ...]:
-    """The outputs that the template must produce: nothing in the pattern reads them."""
+    """The first output of every removed node of which nothing in the pattern reads an output."""
     stays = kept(rule)
     read = frozenset(name for each in statements(rule) for name in values_read(each.term))
     return tuple(
-        target
+        each.targets[0]
         for each in statements(rule)
-        if each not in stays
+        if each not in stays and not any(target.name in read for target in each.targets)
+    )
+
+
+def siblings(rule: Rule, name: str) -> frozenset[str]:
+    """All outputs of the node that gives the value of this name."""
+    return frozenset(
+        target.name
+        for each in statements(rule)
+        if any(target.name == name for target in each.targets)
         for target in each.targets
-        if not any(other.name in read for other in each.targets)
     )
 
 

@@ -6,16 +6,29 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ..pack import Pack
-from ..syntax import Apply, Assign, Capture, Expr, Fragment, Guard, Literal, Rule, Use, Where
+from ..syntax import (
+    Apply,
+    Assign,
+    Call,
+    Capture,
+    Expr,
+    Fragment,
+    Guard,
+    Literal,
+    Name,
+    Rule,
+    Use,
+    Where,
+)
+from .assume import assume
 from .bindings import Bindings, Role
 from .facts import Facts, type_words
 from .inference import Inference, key_of, wrong_constants
 from .nodes import Nodes
-from .opset_range import rule_opsets
 from .ranges import Range
 from .report import Report
 from .signatures import NEWEST, Opsets, Signature, Signatures
-from .walk import nodes
+from .walk import names_in, nodes
 
 
 @dataclass
@@ -26,24 +39,23 @@ class Satisfiable:
     inference: Inference
     nodes: Nodes
 
-    def rule(self, rule: Rule, bindings: Bindings) -> Facts:
+    def rule(self, rule: Rule, bindings: Bindings, opsets: Opsets) -> Facts:
         """Report what can never match; the facts that every match fulfils."""
-        opsets = rule_opsets(rule, self.pack, self.signatures.opsets)
-        if opsets.least > opsets.most:
-            opsets = self.signatures.opsets
         facts = self.structure(rule, bindings, opsets)
         facts.settle()
         if facts.wrong:
-            message = f"this can never match: {facts.wrong} by what else reads it"
+            message = f"this can never match: {facts.wrong}"
             self.report.error(rule.name_span, message)
             return facts
         conditions = rule_conditions(rule)
+        self._always_present(conditions, facts)
         before = facts.copy()
         for condition in conditions:
-            facts.assume(condition, {})
+            assume(facts, condition, {})
         facts.settle()
         if facts.wrong:
-            self._blame(before, conditions)
+            optional = {name for name, each in bindings.names.items() if each.optional}
+            self._blame(before, conditions, frozenset(optional))
         else:
             self._types_fit(rule, bindings, opsets, facts)
         self._constants(rule, opsets)
@@ -75,14 +87,29 @@ class Satisfiable:
                         key = f"{node.label}.{getattr(item, 'name', '')}"
                         facts.ranges[key] = Range(choices=frozenset({value.value}))
 
-    def _blame(self, facts: Facts, conditions: Iterable[Expr]) -> None:
+    def _always_present(self, conditions: Iterable[Expr], facts: Facts) -> None:
+        for condition in conditions:
+            match condition:
+                case Call("present", (Name(name),)) if name in facts.always:
+                    message = f'"{name}" is always there, so this says nothing'
+                    self.report.warning(condition.span, message)
+                case _:
+                    pass
+
+    def _blame(
+        self, facts: Facts, conditions: Iterable[Expr], optional: frozenset[str] = frozenset()
+    ) -> None:
         """Add the conditions one by one and report the one that leaves nothing."""
         for condition in conditions:
-            facts.assume(condition, {})
+            assume(facts, condition, {})
             facts.settle()
             if facts.wrong:
                 message = f"this can never hold: {facts.wrong}"
-                self.report.error(condition.span, message, "so the rule can never match")
+                absent = sorted(optional & names_in(condition))
+                note = "so the rule can never match"
+                if absent:
+                    note = f'so "{absent[0]}" can never be present'
+                self.report.error(condition.span, message, note)
                 return
 
     def fragment(self, fragment: Fragment) -> None:
@@ -92,7 +119,7 @@ class Satisfiable:
             self.inference.statements((statement,), self.signatures.opsets, facts)
             facts.settle()
             if facts.wrong:
-                message = f"this can never match: {facts.wrong} by what else reads it"
+                message = f"this can never match: {facts.wrong}"
                 self.report.error(alternative.span, message)
                 continue
             self._blame(facts, alternative.conditions)
@@ -100,7 +127,7 @@ class Satisfiable:
     def guard(self, guard: Guard) -> None:
         facts = Facts(self.pack)
         for condition in guard.conditions:
-            facts.assume(condition, {})
+            assume(facts, condition, {})
             facts.settle()
             if facts.wrong:
                 message = f"this can never hold: {facts.wrong}"
@@ -117,11 +144,9 @@ class Satisfiable:
                 found = self.signatures.of_node(node, opsets)
                 if len(found) == 1:
                     for operand, message in wrong_constants(node, found[0]):
-                        self.report.error(operand.span, f"{message}, which this is not")
+                        self.report.error(operand.span, f"{message}, which cannot hold this")
 
-    def _types_fit(
-        self, rule: Rule, bindings: Bindings, opsets: Opsets, facts: Facts
-    ) -> None:
+    def _types_fit(self, rule: Rule, bindings: Bindings, opsets: Opsets, facts: Facts) -> None:
         """What the template passes to an op can have a type that the op takes."""
         for assign in rule.template:
             for node in nodes(assign.term):
@@ -135,14 +160,12 @@ class Satisfiable:
                     for signature, slot in zip(made, types, strict=True):
                         if slot and slot.types and known and not slot.types & known:
                             message = (
-                                f'{signature.op} gives {type_words(slot.types)}, '
+                                f"{signature.op} gives {type_words(slot.types)}, "
                                 f'but "{target.name}" is {type_words(known)}'
                             )
                             self.report.error(assign.term.span, message)
 
-    def _made(
-        self, node: Apply, bindings: Bindings, opsets: Opsets
-    ) -> list[Signature]:
+    def _made(self, node: Apply, bindings: Bindings, opsets: Opsets) -> list[Signature]:
         found = (self.signatures.of(made.op, opsets) for made in self.nodes.made(node, bindings))
         return [each for each in found if each is not None]
 

@@ -145,7 +145,7 @@ class Signatures:
         return tuple(reversed(found))
 
     def _history(self, op: str, least: int) -> tuple[Schema, ...]:
-        """The versions of an op of ai.onnx down to the one in force at opset ``least``, newest first."""
+        """The versions of an op of ai.onnx down to that of opset ``least``, newest first."""
         known = self._histories.get((op, least))
         if known is None:
             found = []
@@ -190,8 +190,10 @@ class Signatures:
         return tuple(signature for signature in found if signature is not None)
 
     def names(self) -> frozenset[str]:
-        """Every op there is, and what stands for ops: to find what a misspelt one was meant to be."""
-        return frozenset(self._schemas.ops()) | self.pack.op_sets.keys() | self.pack.fragments.keys()
+        """Every op there is, and what stands for ops: what a misspelt name may mean."""
+        return (
+            frozenset(self._schemas.ops()) | self.pack.op_sets.keys() | self.pack.fragments.keys()
+        )
 
     def shipped(self) -> frozenset[str]:
         """The ops that need no declaration."""

@@ -11,7 +11,6 @@ from ..syntax import (
     Alternatives,
     Apply,
     Arity,
-    Assign,
     Attribute,
     Capture,
     Constant,
@@ -29,7 +28,7 @@ from ..syntax import (
 from .bindings import Bindings, Role, captures_of
 from .expressions import Expressions
 from .report import Report
-from .roots import is_optional, outputs, roots, values_read
+from .roots import is_optional, outputs, roots, siblings, values_read
 from .scope import PARTS, Kind, Meaning, Scope
 from .walk import count, subterms
 
@@ -72,8 +71,10 @@ class Templates:
                     message = f'the pattern defines no output "{name}"'
                     self._report.error(target.span, message, did_you_mean(name, given))
                 produced.add(name)
+        if produced - given - bindings.names.keys() - read:
+            return  # a root under another name: one mistake
         for root in roots(rule):
-            if root.name not in produced and not is_optional(root):
+            if not siblings(rule, root.name) & produced and not is_optional(root):
                 message = f'the template does not produce "{root.name}"'
                 note = "produce it, or write & before a node that is only looked at"
                 self._report.error(root.span, message, note)
@@ -251,5 +252,3 @@ def _with_targets(scope: Scope, rule: Rule, bindings: Bindings) -> Scope:
                 repeated = target.arity is Arity.REPEATED
                 names[target.name] = Meaning(Kind.TENSOR, None, repeated=repeated)
     return Scope(names, scope.later, scope.hidden, scope.used, scope.unknown)
-
-

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..pack import Pack
 from ..syntax import Rule, Term
+from .always import always_fires
+from .assume import implied
 from .covers import Covers, single_term
-from .facts import Facts, implied
-from .measure import NOTHING, SETTINGS, Counter, Measure, Setting, plus
+from .facts import Facts
+from .measure import NOTHING, Counter, Measure, plus
 from .report import Report
 from .satisfiable import rule_conditions
 from .signatures import Signatures
@@ -22,61 +24,70 @@ class Termination:
     signatures: Signatures
     facts: Mapping[str, Facts]
 
-    def rule(self, rule: Rule) -> None:
+    def __post_init__(self) -> None:
+        self._counter = Counter(self.pack, self.signatures)
+        self._rules = {
+            name: each.rule for each in self.pack.rules for name in (each.name, each.full_name)
+        }
+
+    def check(self) -> None:
         """A rule that does not shrink the measure says so with ``expands``."""
-        if rule.expands or self._shrinks(rule):
-            return
-        if self._makes_match_of(rule, rule):
-            message = f'rule "{rule.name}" matches what it makes, so it never ends'
-            self.report.error(rule.name_span, message)
-            return
+        rules = [each.rule for each in self.pack.rules if each.name in self.facts]
+        undone: set[str] = set()
+        for rule in rules:
+            if rule.name not in undone and not rule.expands and not self._shrinks(rule):
+                other = self._undoing(rule, rules)
+                self._endless(rule, other)
+                undone.update(() if other is None else (other.name,))
+
+    def _endless(self, rule: Rule, other: Rule | None) -> None:
         message = f'rule "{rule.name}" does not shrink the graph, so it may never end'
         note = (
             "it leaves as many Q and DQ, float ops, nodes and float constants; "
-            f'if that is meant, write: rule {rule.name} expands'
+            f"if that is meant, write: rule {rule.name} expands"
         )
+        if other is not None:
+            message, note = _endless_pair(rule, other), ""
         self.report.error(rule.name_span, message, note)
 
-    def together(self) -> None:
-        """Rules one of which makes what the other one takes apart."""
+    def marked(self) -> None:
+        """Rules marked ``expands`` that make what is taken apart again: only a bound ends them."""
         rules = [each.rule for each in self.pack.rules if each.name in self.facts]
-        growing = [rule for rule in rules if rule.expands and not self._shrinks(rule)]
-        for rule in growing:
-            for other in rules:
-                if self._makes_match_of(rule, other) and self._makes_match_of(other, rule):
-                    self._undone(rule, other)
-                    break
+        known: set[str] = set()
+        for rule in rules:
+            if rule.expands and rule.name not in known and not self._shrinks(rule):
+                other = self._undoing(rule, rules)
+                if other is not None:
+                    known.add(other.name)
+                    self.report.warning(rule.name_span, _endless_pair(rule, other))
 
-    def _undone(self, rule: Rule, other: Rule) -> None:
-        if rule is other:
-            message = f'rule "{rule.name}" matches what it makes: it goes on until it is stopped'
-        else:
-            message = f'rules "{rule.name}" and "{other.name}" undo each other'
-        self.report.warning(rule.name_span, message)
+    def _undoing(self, rule: Rule, rules: Sequence[Rule]) -> Rule | None:
+        """A rule, maybe the same one, that matches what this one makes, and the other way round."""
+        for other in rules:
+            if self._makes_match_of(rule, other) and self._makes_match_of(other, rule):
+                return other
+        return None
 
     def _shrinks(self, rule: Rule) -> bool:
-        counter = Counter(self.pack, self.signatures)
-        return all(
-            self._change(rule, setting, counter, frozenset()) < NOTHING for setting in SETTINGS
-        )
+        return all(change < NOTHING for change in self._changes(rule, frozenset()))
 
-    def _change(
-        self, rule: Rule, setting: Setting, counter: Counter, seen: frozenset[str]
-    ) -> Measure:
-        """The change by a rule and by the one that must follow it, the least shrinking of those."""
-        own = counter.change(rule, setting)
-        following = [self.pack.rule(name) for name in rule.then]
-        changes = [
-            self._change(each.rule, setting, counter, seen | {rule.name})
-            for each in following
-            if each is not None and each.name not in seen and each.name != rule.name
+    def _changes(self, rule: Rule, seen: frozenset[str]) -> list[Measure]:
+        """The changes by a rule and by the one that must follow it, the least of those."""
+        own = self._counter.changes(rule)
+        following = [
+            self._changes(self._rules[name], seen | {rule.name})
+            for name in rule.then
+            if name in self._rules and name not in seen and name != rule.name
         ]
-        return plus(own, max(changes)) if changes else own
+        if not following:
+            return list(own)
+        least = [max(changes) for changes in zip(*following, strict=True)]
+        return [plus(change, more) for change, more in zip(own, least, strict=True)]
 
     def _makes_match_of(self, rule: Rule, other: Rule) -> bool:
-        """What the template of one rule makes is matched by the other whenever the first one fired."""
+        """What one rule makes the other one matches, whenever the first has fired."""
         pattern, made = single_term(other), _made(rule)
-        if pattern is None or made is None:
+        if pattern is None or made is None or not always_fires(other):
             return False
         covers = Covers(self.pack, self.signatures)
         facts = self.facts[rule.name]
@@ -84,6 +95,12 @@ class Termination:
             if all(implied(facts, each, names) for each in rule_conditions(other)):
                 return True
         return False
+
+
+def _endless_pair(rule: Rule, other: Rule) -> str:
+    if rule is other:
+        return f'rule "{rule.name}" matches what it makes, so it never ends'
+    return f'rules "{rule.name}" and "{other.name}" undo each other, so they never end'
 
 
 def _made(rule: Rule) -> tuple[str, Term] | None:

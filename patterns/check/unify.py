@@ -44,10 +44,7 @@ class Unify:
                 known = names.get(key_of(right))
                 if known is None or known == key_of(left):
                     yield {**names, key_of(right): key_of(left)}
-        elif isinstance(left, Capture):
-            if _plain(left) and _plain(right):
-                yield names
-        elif isinstance(left, Wildcard) or isinstance(right, Wildcard):
+        elif isinstance(left, (Capture, Wildcard)) or isinstance(right, Wildcard):
             if _plain(left) and _plain(right):
                 yield names
         elif isinstance(left, Apply) and isinstance(right, Apply):
@@ -101,13 +98,14 @@ def _attributes_meet(left: Apply, right: Apply) -> bool:
     """
     here = {item.name: item for item in left.attributes or () if isinstance(item, Attribute)}
     there = {item.name: item for item in right.attributes or () if isinstance(item, Attribute)}
-    for name in here.keys() | there.keys():
-        one, other = here.get(name), there.get(name)
-        if one is None or other is None:
-            found = one or other
-            if found is not None and not found.optional and not isinstance(found.value, Literal):
-                return False
-        elif isinstance(one.value, Literal) and isinstance(other.value, Literal):
-            if one.value != other.value:
-                return False
-    return True
+    return all(
+        _attribute_meets(here.get(name), there.get(name)) for name in here.keys() | there.keys()
+    )
+
+
+def _attribute_meets(one: Attribute | None, other: Attribute | None) -> bool:
+    if one is None or other is None:
+        found = one or other
+        return found is None or found.optional or isinstance(found.value, Literal)
+    both = isinstance(one.value, Literal) and isinstance(other.value, Literal)
+    return not both or one.value == other.value

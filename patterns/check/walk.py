@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from ..syntax import (
     Alternatives,
     Apply,
@@ -28,27 +26,22 @@ from ..syntax import (
 
 def parts_of_term(term: Term) -> tuple[Term, ...]:
     """The terms directly inside a term."""
-    match term:
-        case Apply() | Group():
-            return term.operands
-        case Alternatives():
-            return term.choices
-        case _:
-            return ()
+    if isinstance(term, (Apply, Group)):
+        return term.operands
+    return term.choices if isinstance(term, Alternatives) else ()
 
 
-def subterms(term: Term) -> Iterator[Term]:
-    """The term and every term inside it, from the outside in."""
-    yield term
-    for part in parts_of_term(term):
-        yield from subterms(part)
+def subterms(term: Term) -> list[Term]:
+    """The term and every term inside it, outer ones first."""
+    found = [term]
+    for each in found:
+        found.extend(parts_of_term(each))
+    return found
 
 
-def nodes(term: Term) -> Iterator[Apply]:
-    """Every op, op set or fragment applied in a term, from the outside in."""
-    for part in subterms(term):
-        if isinstance(part, Apply):
-            yield part
+def nodes(term: Term) -> list[Apply]:
+    """Every op, op set or fragment applied in a term, outer ones first."""
+    return [part for part in subterms(term) if isinstance(part, Apply)]
 
 
 def parts_of_expression(expression: Expr) -> tuple[Expr, ...]:
@@ -81,11 +74,12 @@ def parts_of_expression(expression: Expr) -> tuple[Expr, ...]:
             return expression.elements
 
 
-def subexpressions(expression: Expr) -> Iterator[Expr]:
-    """The expression and every expression inside it, from the outside in."""
-    yield expression
-    for part in parts_of_expression(expression):
-        yield from subexpressions(part)
+def subexpressions(expression: Expr) -> list[Expr]:
+    """The expression and every expression inside it, outer ones first."""
+    found = [expression]
+    for each in found:
+        found.extend(parts_of_expression(each))
+    return found
 
 
 def names_in(expression: Expr) -> frozenset[str]:
