@@ -73,7 +73,7 @@ APPLIED = [example for example in ALL if example.graphs]
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with the files that examples include, and the module that one imports from."""
+    """A folder with the files that examples include."""
     for example in ALL:
         if example.name != "rules.rules":
             (tmp_path / example.name).write_text(example.rules, encoding="utf-8")
