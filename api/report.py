@@ -63,8 +63,8 @@ def record(report: Report) -> dict[str, object]:
 
 
 def fired_table(summary: Summary) -> Table:
-    rows = tuple((rule.rule, str(rule.times), rule.claim, rule.title) for rule in summary.fired)
-    return Table(("rule", "times", "exactness", "what it does"), rows, frozenset({1}))
+    rows = tuple((rule.rule, str(rule.times), rule.claim) for rule in summary.fired)
+    return Table(("rule", "times", "exactness"), rows, frozenset({1}))
 
 
 def ops_table(summary: Summary) -> Table:

@@ -51,11 +51,14 @@ class Timing:
     program: str
     nodes: int
     seconds: float
+    """Wall clock."""
+    cpu_seconds: float
+    """Of the process, all its threads: hardly moved by what else the machine does."""
     peak_mib: float
 
 
-def run_once(program: str, model: Path, output: Path) -> tuple[float, float]:
-    """Wall seconds and peak resident memory (MiB) of one process."""
+def run_once(program: str, model: Path, output: Path) -> tuple[float, float, float]:
+    """Wall seconds, CPU seconds and peak resident memory (MiB) of one process."""
     places = {"{in}": str(model), "{out}": str(output)}
     command = [sys.executable, *(places.get(word, word) for word in COMMANDS[program])]
     start = time.perf_counter()
@@ -65,7 +68,7 @@ def run_once(program: str, model: Path, output: Path) -> tuple[float, float]:
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:
         raise SystemExit(f"{program} failed on {model} with status {process.returncode}")
-    return seconds, usage.ru_maxrss / 1024
+    return seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
 def check_fused(output: Path, nodes: int) -> None:
@@ -79,7 +82,7 @@ def check_fused(output: Path, nodes: int) -> None:
 
 
 def measure(nodes: int, rounds: int, programs: list[str]) -> list[Timing]:
-    runs: dict[str, list[tuple[float, float]]] = {program: [] for program in programs}
+    runs: dict[str, list[tuple[float, float, float]]] = {program: [] for program in programs}
     with tempfile.TemporaryDirectory() as folder:
         model = Path(folder) / f"residual-{nodes}.onnx"
         write_residual(model, nodes)
@@ -93,8 +96,7 @@ def measure(nodes: int, rounds: int, programs: list[str]) -> list[Timing]:
         Timing(
             program,
             nodes,
-            statistics.median(seconds for seconds, _ in samples),
-            statistics.median(peak for _, peak in samples),
+            *(statistics.median(values) for values in zip(*samples, strict=True)),
         )
         for program, samples in runs.items()
     ]
@@ -102,11 +104,13 @@ def measure(nodes: int, rounds: int, programs: list[str]) -> list[Timing]:
 
 def show(timings: list[Timing]) -> None:
     """Print the timings of one graph, ours first."""
-    ours = timings[0].seconds
+    ours = timings[0]
     for timing in timings:
         print(
-            f"{timing.nodes:>7} nodes  {timing.program:<12} {timing.seconds:8.3f} s"
-            f"  {timing.seconds / ours:6.2f} x ours  peak {timing.peak_mib:6.0f} MiB",
+            f"{timing.nodes:>7} nodes  {timing.program:<12}"
+            f" {timing.seconds:8.3f} s ({timing.seconds / ours.seconds:5.2f} x ours)"
+            f" {timing.cpu_seconds:8.3f} CPU s ({timing.cpu_seconds / ours.cpu_seconds:5.2f} x ours)"
+            f"  peak {timing.peak_mib:5.0f} MiB",
             flush=True,
         )
 

@@ -71,7 +71,7 @@ def test_check(tmp_path: Path) -> None:
     assert "bad.rules:4:16: error: " in outcome.stdout and "^" in outcome.stdout
     found = json.loads(qrewrite("check", "bad.rules", "--json", folder=tmp_path).stdout)
     assert [(entry["severity"], entry["line"], entry["column"]) for entry in found] == [
-        ("error", 4, 15)
+        ("error", 4, 16)
     ]
     outcome = qrewrite("check", "good.rules", "none.rules", folder=tmp_path)
     assert outcome.status == 2 and "none.rules" in outcome.stderr
