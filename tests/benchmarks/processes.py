@@ -109,7 +109,8 @@ def show(timings: list[Timing]) -> None:
         print(
             f"{timing.nodes:>7} nodes  {timing.program:<12}"
             f" {timing.seconds:8.3f} s ({timing.seconds / ours.seconds:5.2f} x ours)"
-            f" {timing.cpu_seconds:8.3f} CPU s ({timing.cpu_seconds / ours.cpu_seconds:5.2f} x ours)"
+            f" {timing.cpu_seconds:8.3f} CPU s"
+            f" ({timing.cpu_seconds / ours.cpu_seconds:5.2f} x ours)"
             f"  peak {timing.peak_mib:5.0f} MiB",
             flush=True,
         )
