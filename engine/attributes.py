@@ -12,15 +12,16 @@ if TYPE_CHECKING:
 
 
 def attribute(node: Node, name: str, default: Any = None) -> Any:
-    """The decoded attribute ``name`` of ``node``, or ``default`` where the node does not state it."""
+    """The decoded attribute `name` of `node`, or `default` where the node does not state it."""
     proto = node.attributes.get(name)
     return default if proto is None else decode(proto)
 
 
 def decode(proto: AttributeProto) -> Any:
-    """An int, float, str, ndarray, tuple of these, or the message itself (graph, type, sparse tensor).
+    """An int, float, str, ndarray, tuple of these, or the message itself (graph, type, sparse
+    tensor).
 
-    Strings that are not UTF-8 stay bytes.  A float has float32 precision, as stored.
+    Strings that are not UTF-8 stay bytes. A float has float32 precision, as stored.
     """
     kind = proto.type
     if kind == AttributeProto.INT:
@@ -63,10 +64,10 @@ def _message(proto: AttributeProto) -> Any:
 
 
 def encode(name: str, value: Any, kind: int = 0) -> AttributeProto:
-    """The attribute ``name`` holding an int, float, str, bytes, ndarray, TensorProto or a sequence.
+    """The attribute `name` holding an int, float, str, bytes, ndarray, TensorProto or a sequence.
 
-    ``kind`` is an ``AttributeProto.AttributeType`` and is needed only where the value does not tell:
-    an empty sequence, or an int that the schema wants as a float.  TypeError if no type fits.
+    `kind` is an `AttributeProto.AttributeType` and is needed only where the value does not
+    tell: an empty sequence, or an int that the schema wants as a float. TypeError if no type fits.
     """
     proto = AttributeProto(name=name)
     kind = kind or _kind_of(name, value)
@@ -84,7 +85,9 @@ def encode(name: str, value: Any, kind: int = 0) -> AttributeProto:
     elif kind == AttributeProto.STRINGS:
         proto.strings.extend(_data(item) for item in value)
     elif kind == AttributeProto.TENSOR:
-        proto.t.CopyFrom(value if isinstance(value, TensorProto) else numpy_helper.from_array(value))
+        proto.t.CopyFrom(
+            value if isinstance(value, TensorProto) else numpy_helper.from_array(value)
+        )
     else:
         raise TypeError(f"attribute {name!r} of kind {kind} cannot be made from {value!r}")
     return proto

@@ -15,7 +15,7 @@ _WINDOW = 400
 
 
 class Bound:
-    """Counts rewrites.  Real packs stay below two a node; a run that passes eight does not end."""
+    """Counts rewrites. Real packs stay below two a node; a run that passes eight does not end."""
 
     def __init__(self, nodes: int) -> None:
         self._left = _AT_LEAST + _PER_NODE * nodes
@@ -35,7 +35,9 @@ class Bound:
     def _message(self) -> str:
         names = self._cycle()
         if len(names) == 1:
-            return f"rule {names[0]} feeds itself without end (stopped after {self._limit} rewrites)"
+            return (
+                f"rule {names[0]} feeds itself without end (stopped after {self._limit} rewrites)"
+            )
         listed = ", ".join(names[:-1]) + f" and {names[-1]}"
         return f"rules {listed} feed each other without end (stopped after {self._limit} rewrites)"
 

@@ -20,10 +20,10 @@ _OPS_WITH_BODIES = frozenset({"If", "Loop", "Scan", "SequenceMap"})
 
 
 def build(proto: ModelProto, base_dir: str = "", declared: Iterable[Schema] = ()) -> Model:
-    """The view of a model; ``proto`` is kept and must not be changed while the view is in use.
+    """The view of a model; `proto` is kept and must not be changed while the view is in use.
 
-    ``base_dir`` is the folder that external data is relative to, ``declared`` the schemas of custom
-    ops.  Time is linear in nodes and initializers.  Bodies of local functions are not part of it.
+    `base_dir` is the folder that external data is relative to, `declared` the schemas of custom
+    ops. Time is linear in nodes and initializers. Bodies of local functions are not part of it.
     Raises ModelError, naming node and value, if a value is read but not defined, is defined twice,
     or takes part in a cycle.
     """
@@ -147,8 +147,8 @@ class _Reader:
                 node.inputs, node.outputs = trimmed(inputs), trimmed(outputs)
 
     def _kind(self, op: str, domain: str, kinds: dict[str, tuple[str, bool]]) -> tuple[str, bool]:
-        """The op as in ``Node.op``, one string object for all its nodes so that comparisons are by
-        identity, and whether its attributes may hold bodies.  ONNX says so for its own ops."""
+        """The op as in `Node.op`, one string object for all its nodes so that comparisons are by
+        identity, and whether its attributes may hold bodies. ONNX says so for its own ops."""
         if domain and domain != "ai.onnx":
             op = f"{domain}::{op}"
         if op not in kinds:
@@ -234,7 +234,7 @@ def _describe(node: Node) -> str:
 
 
 def describe(op: str, name: str, proto: NodeProto | None) -> str:
-    """``node 'conv1' (Conv)``, or by its first output where the node has no name."""
+    """`node 'conv1' (Conv)`, or by its first output where the node has no name."""
     if name:
         return f"node {name!r} ({op})"
     first = next((output for output in proto.output if output), "") if proto is not None else ""

@@ -10,7 +10,7 @@ _WITHOUT_EFFECTS = "com.microsoft::"
 
 
 class Change:
-    """What one commit did to the graph.  Taken back whole by :meth:`undo`, the latest change first."""
+    """What one commit did to the graph. Taken back whole by `undo`, the latest change first."""
 
     __slots__ = (
         "_attached",
@@ -42,7 +42,7 @@ class Change:
         self.retyped: list[tuple[Value, int]] = []
         """Values whose element type changed or became known, with the type before."""
         self.rewired: list[tuple[Node, list[Value | None], bool]] = []
-        """Nodes that read other values now, with their inputs and ``changed`` before."""
+        """Nodes that read other values now, with their inputs and `changed` before."""
         self._swept = 0
         self._bodies: list[Node] = []
         self._outputs: list[tuple[Node, list[Value | None], bool]] = []
@@ -77,7 +77,12 @@ class Change:
         node.graph.node_list.append(node)
         self.nodes.append(node)
         for value in node.inputs:
-            if value is not None:
+            if value is None:
+                continue
+            # As link() does it, without the call in the common case.
+            if value.outer is None:
+                value.uses[node] = value.uses.get(node, 0) + 1
+            else:
                 link(value, node)
         for value in node.outputs:
             if value is not None:
@@ -85,7 +90,7 @@ class Change:
                 value.producer = node
 
     def take_output(self, node: Node, old: Value, new: Value) -> None:
-        """Make a node that produces ``old`` produce ``new`` in its place."""
+        """Make a node that produces `old` produce `new` in its place."""
         self._outputs.append((node, node.outputs, node.changed))
         self._producers += ((old, old.producer), (new, new.producer))
         node.outputs = [new if value is old else value for value in node.outputs]
@@ -136,16 +141,19 @@ class Change:
     def sweep(self) -> None:
         """Remove the nodes that nothing uses any more, now that some values have lost uses."""
         self._swept = len(self.removed)
-        # retire() appends to the list that is being walked: operands of dead nodes are looked at too.
+        # retire() appends to the list that is being walked: operands of dead nodes are looked at
+        # too.
         for value in self.lost:
             while value.outer is not None and not value.uses:
                 value = value.outer
+            if value.uses:
+                continue
             node = value.producer
-            if not value.uses and node is not None and node.alive and is_dead(node):
+            if node is not None and node.alive and is_dead(node):
                 self.retire(node)
 
     def undo(self) -> None:
-        """Restore the graph as it was before the commit.  Changes made since must be undone first."""
+        """Restore the graph as it was before. Changes made since must be undone first."""
         removed = self.removed
         for node in reversed(removed[self._swept :]):
             _restore(node)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _SMALL = 64
 """Bytes up to which content is its own digest."""
 
-# Types whose raw_data is the array itself.  Packed types (4 and 2 bits) and strings are not.
+# Types whose raw_data is the array itself. Packed types (4 and 2 bits) and strings are not.
 _PLAIN = {
     number: dtypes.numpy_dtype(number)
     for name, number in dtypes.NUMBERS.items()
@@ -29,7 +29,7 @@ _PLAIN = {
 
 
 def read_tensor(tensor: TensorProto, base_dir: str) -> np.ndarray[Any, Any]:
-    """The content of a tensor, read-only; external data is read from ``base_dir`` now.
+    """The content of a tensor, read-only; external data is read from `base_dir` now.
 
     Raises ModelError, naming the tensor, if the content does not fit its shape or cannot be read.
     """
@@ -81,11 +81,8 @@ def same_content(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
 
 
 def digest(array: np.ndarray[Any, Any]) -> tuple[str, tuple[int, ...], bytes]:
-    """A key that is equal exactly for arrays of :func:`same_content` (collisions of SHA-256 aside)."""
-    if array.dtype.kind == "O":
-        data = repr(array.tolist()).encode()
-    else:
-        data = array.tobytes()
+    """A key that is equal exactly for arrays of `same_content` (collisions of SHA-256 aside)."""
+    data = repr(array.tolist()).encode() if array.dtype.kind == "O" else array.tobytes()
     if len(data) > _SMALL:
         data = hashlib.sha256(data).digest()
     return array.dtype.name, array.shape, data

@@ -1,6 +1,6 @@
-"""Element types: short names (``u8``, ``f32``), ONNX enum numbers and numpy dtypes.
+"""Element types: short names (`u8`, `f32`), ONNX enum numbers and numpy dtypes.
 
-An element type is carried as its number in ``onnx.TensorProto.DataType``; 0 means unknown.
+An element type is carried as its number in `onnx.TensorProto.DataType`; 0 means unknown.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 from onnx import TensorProto
 
 UNKNOWN = 0
-"""Also ``TensorProto.UNDEFINED``."""
+"""Also `TensorProto.UNDEFINED`."""
 
 # Numbers as in onnx.proto; the 2-bit types are newer than some supported releases of onnx.
 NUMBERS: dict[str, int] = {
@@ -81,7 +81,10 @@ _FROM_NUMPY = {dtype: number for number, dtype in _DTYPES.items()}
 _SIGNED_BITS = {"i2": 2, "i4": 4, "i8": 8, "i16": 16, "i32": 32, "i64": 64}
 _UNSIGNED_BITS = {"u2": 2, "u4": 4, "u8": 8, "u16": 16, "u32": 32, "u64": 64}
 _RANGES = {
-    **{NUMBERS[name]: (-(1 << bits - 1), (1 << bits - 1) - 1) for name, bits in _SIGNED_BITS.items()},
+    **{
+        NUMBERS[name]: (-(1 << bits - 1), (1 << bits - 1) - 1)
+        for name, bits in _SIGNED_BITS.items()
+    },
     **{NUMBERS[name]: (0, (1 << bits) - 1) for name, bits in _UNSIGNED_BITS.items()},
 }
 
@@ -90,7 +93,7 @@ FLOATS = frozenset(NUMBERS[name] for name in ("f32", "f16", "f64", "bf16"))
 
 
 def short_name(dtype: int) -> str:
-    """``u8`` for ``TensorProto.UINT8``; ``unknown`` for 0 and numbers that ONNX does not define."""
+    """`u8` for `TensorProto.UINT8`; `unknown` for 0 and numbers that ONNX does not define."""
     return _NAMES.get(dtype, "unknown")
 
 

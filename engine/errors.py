@@ -28,4 +28,4 @@ class Refused(QrewriteError):
 
 
 class InvariantError(QrewriteError):
-    """The graph view is not consistent, or a rule misreported what it did: found in checked mode."""
+    """The graph view is not consistent, or a rule misreported what it did (checked mode)."""

@@ -1,8 +1,8 @@
 """Applies the rules of phases to a model, by a worklist, until none of them matches any more.
 
-A round runs every phase to its fixpoint.  The first round looks at all nodes, the later ones at what
-has changed since the phase last ran.  When a round changes nothing, one full round more makes sure
-that nothing is left, so that a second run on the result finds nothing to do.
+A round runs every phase to its fixpoint. The first round looks at all nodes, the later ones at
+what has changed since the phase last ran. When a round changes nothing, one full round more makes
+sure that nothing is left, so that a second run on the result finds nothing to do.
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ def run(
     checked: bool = False,
     progress: Progress | None = None,
 ) -> Outcome:
-    """Rewrite ``model`` in place by the rules of ``phases``, phase by phase, to a fixpoint.
+    """Rewrite `model` in place by the rules of `phases`, phase by phase, to a fixpoint.
 
-    Dead nodes of the model are removed first.  The same model, phases and options give the same
-    result; ``seed`` shuffles the order in which nodes are looked at, for tests.  ``checked`` verifies
-    after every attempt that the graph is consistent, and that it changed exactly if it was reported
-    to (slow, for tests).  Raises CycleError, naming them, if rules feed each other without end;
-    RuleError, naming rule and node, if a rule's own computation fails.
+    Dead nodes of the model are removed first. The same model, phases and options give the same
+    result; `seed` shuffles the order in which nodes are looked at, for tests. `checked`
+    verifies after every attempt that the graph is consistent, and that it changed exactly if it was
+    reported to (slow, for tests). Raises CycleError, naming them, if rules feed each other without
+    end; RuleError, naming rule and node, if a rule's own computation fails.
     """
     return _Run(model, phases, options or {}, filter, seed, checked, progress).run()
 
 
 class _Run:
-    """The state of one :func:`run`."""
+    """The state of one `run`."""
 
     def __init__(
         self,
@@ -143,8 +143,10 @@ class _Run:
         applied = self._apply(rule, bindings, node)
         if applied == (fingerprint(self.model) == before):
             said = "applied" if applied else "not applied"
-            raise InvariantError(f"{_describe_rule(rule)} was {said} at {_describe(node)}, yet the "
-                                 f"graph {'did not change' if applied else 'changed'}")
+            raise InvariantError(
+                f"{_describe_rule(rule)} was {said} at {_describe(node)}, yet the "
+                f"graph {'did not change' if applied else 'changed'}"
+            )
         check_invariants(self.model)
         return applied
 
@@ -188,7 +190,7 @@ class _Run:
     # ---- `then` --------------------------------------------------------------------------------
 
     def _continues(self, rule: Rule, change: Change, depth: int) -> bool:
-        """Whether one of ``rule.then`` would apply next to the change; the graph is left as it is."""
+        """Whether one of `rule.then` would apply next to the change; the graph is left as it is."""
         if depth > _DEEPEST_THEN:
             raise CycleError(f"the 'then' of rule {_describe_rule(rule)} leads back to itself")
 
@@ -200,12 +202,11 @@ class _Run:
             later.undo()
             return fits
 
+        followers = [self.rules[name] for name in rule.then if name in self.rules]
         for near in nodes_beside(change):
-            for name in rule.then:
-                after = self.rules.get(name)
-                if after is not None and near.op in after.anchors:
-                    if self._matcher_of(after)(near, try_one):
-                        return True
+            for after in followers:
+                if near.op in after.anchors and self._matcher_of(after)(near, try_one):
+                    return True
         return False
 
     def _matcher_of(self, rule: Rule) -> Matcher:

@@ -14,9 +14,10 @@ Pairs = list[tuple[Value, Value]]
 def plan_outputs(graph: Graph, forward: Pairs) -> tuple[Pairs, list[Node]]:
     """How the graph outputs among the old values go on being made, as their names never change.
 
-    Where a node of the graph makes the new value, it makes the old one in its place: those pairs are
-    returned.  Else an Identity node stands between: those nodes are returned too.  Refused if there
-    is such an Identity already and nothing else uses the output: the rewrite would change nothing.
+    Where a node of the graph makes the new value, it makes the old one in its place: those pairs
+    are returned. Else an Identity node stands between: those nodes are returned too. Refused if
+    there is such an Identity already and nothing else uses the output: the rewrite would change
+    nothing.
     """
     taken: dict[Value, Value] = {}
     identities: list[Node] = []
@@ -26,12 +27,14 @@ def plan_outputs(graph: Graph, forward: Pairs) -> tuple[Pairs, list[Node]]:
         if new not in taken and _can_give_way(new, graph):
             taken[new] = old
             continue
-        producer = old.producer
-        if producer is not None and producer.op == "Identity" and producer.inputs[0] is new:
-            if not old.uses:
-                raise Refused(f"{old.name!r} is a graph output and needs the node that makes it")
+        if not old.uses and _is_identity(old.producer, new):
+            raise Refused(f"{old.name!r} is a graph output and needs the node that makes it")
         identities.append(graph.new_node("Identity", [new], [old]))
     return [(old, new) for new, old in taken.items()], identities
+
+
+def _is_identity(node: Node | None, operand: Value) -> bool:
+    return node is not None and node.op == "Identity" and node.inputs[0] is operand
 
 
 def _can_give_way(value: Value, graph: Graph) -> bool:
@@ -52,9 +55,9 @@ def take_outputs(pairs: Pairs, change: Change) -> None:
 
 
 def move_uses(old: Value, new: Value, change: Change) -> None:
-    """Make all users of ``old`` read ``new``, in bodies that capture it too.
+    """Make all users of `old` read `new`, in bodies that capture it too.
 
-    Raises Refused if a user stands before the producer of ``new``, or a body cannot see ``new``.
+    Raises Refused if a user stands before the producer of `new`, or a body cannot see `new`.
     """
     if new.constant and new.tensor is None:
         change.attach_constant(new)

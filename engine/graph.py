@@ -1,8 +1,8 @@
 """The indexed view of a model: values, nodes, graphs, and the links that edits keep up to date.
 
-Each proto node is read once into a slotted :class:`Node`; tensors are not converted.  A value that a
-body (If, Loop, Scan) captures from an enclosing graph appears there as a *proxy*: a Value without
-producer whose ``outer`` is the captured one.  While a proxy is in use, the node that owns the body
+Each proto node is read once into a slotted `Node`; tensors are not converted. A value that
+a body (If, Loop, Scan) captures from an enclosing graph appears there as a *proxy*: a Value without
+producer whose `outer` is the captured one. While a proxy is in use, the node that owns the body
 is registered among the uses of the outer value, so captures count as uses.
 """
 
@@ -30,7 +30,7 @@ _CACHED_BYTES = 1 << 16
 
 
 class Value:
-    """A tensor (or sequence, map, optional) of one graph: an input, an initializer or a node's output."""
+    """A value of one graph, mostly a tensor: an input, an initializer or a node's output."""
 
     __slots__ = (
         "_array",
@@ -51,17 +51,17 @@ class Value:
     producer: Node | None
     """None: a graph input, an initializer, a captured value, or a constant made by a rule."""
     uses: dict[Node, int]
-    """Consumer -> number of input slots (for the owner of a body: plus one for each capturing body).
-    Its order is not part of the graph's meaning: iterate with :func:`consumers`."""
+    """Consumer -> number of input slots (for the owner of a body: plus one for each capturing
+    body). Its order is not part of the graph's meaning: iterate with `consumers`."""
     graph: Graph
     constant: bool
-    """Its content may be relied on: an initializer that no graph input overrides, or made by a rule."""
+    """Its content is known: an initializer that no graph input overrides, or made by a rule."""
     tensor: TensorProto | None
-    """The initializer as read, also of one that an input overrides; None for constants made by rules."""
+    """The initializer as read, overridable or not; None for constants made by rules."""
     is_input: bool
     is_output: bool
     dtype: int
-    """ONNX element type; 0 means not known yet: ask :func:`~.inference.type_of`."""
+    """ONNX element type; 0 means not known yet: ask `inference.type_of`."""
     outer: Value | None
 
     def __init__(self, name: str, graph: Graph, producer: Node | None = None) -> None:
@@ -78,7 +78,7 @@ class Value:
         self._array: np.ndarray[Any, Any] | None = None
 
     def array(self) -> np.ndarray[Any, Any]:
-        """The content of a constant, read-only.  ValueError if this is no constant; ModelError if
+        """The content of a constant, read-only. ValueError if this is no constant; ModelError if
         its tensor cannot be read."""
         if self._array is not None:
             return self._array
@@ -119,7 +119,7 @@ class Node:
     )
 
     op: str
-    """``Conv`` for the domain ai.onnx (also written ""), else ``com.microsoft::QLinearAdd``."""
+    """`Conv` for the domain ai.onnx (also written ""), else `com.microsoft::QLinearAdd`."""
     name: str
     inputs: list[Value | None]
     """Absent inputs are None; trailing ones are cut off."""
@@ -128,15 +128,15 @@ class Node:
     proto: NodeProto | None
     """The node as read; None for nodes made by rules."""
     order: tuple[int, ...]
-    """Position in its graph: every operand's producer has a lesser one.  See :mod:`.order`."""
+    """Position in its graph: every operand's producer has a lesser one. See `order`."""
     bodies: tuple[Graph, ...]
     rule: str
-    """``pack/rule`` that made it; several in order, separated by a space, where one rewrote another's
-    result; "" for a node of the model."""
+    """`pack/rule` that made it; several in order, separated by a space, where one rewrote
+    another's result; "" for a node of the model."""
     alive: bool
     """False before a node is committed and after it is removed."""
     changed: bool
-    """Its inputs or outputs are no longer those of ``proto``."""
+    """Its inputs or outputs are no longer those of `proto`."""
 
     def __init__(
         self,
@@ -164,7 +164,7 @@ class Node:
 
     @property
     def attributes(self) -> dict[str, AttributeProto]:
-        """By name; read from the proto when first asked for.  Not to be changed."""
+        """By name; read from the proto when first asked for. Not to be changed."""
         found = self._attributes
         if found is None:
             stored = self.proto.attribute if self.proto is not None else ()
@@ -173,7 +173,7 @@ class Node:
 
     @property
     def attributes_read(self) -> bool:
-        """Whether anyone has asked for the attributes: the messages may then be in use elsewhere."""
+        """Whether anyone has asked for the attributes: others may then hold the messages."""
         return self._attributes is not None
 
     def __repr__(self) -> str:
@@ -204,18 +204,18 @@ class Graph:
         self.model = model
         self.owner = owner
         self.path = path
-        """Where a body lies: index of the node, attribute, index in the attribute, and so on inward."""
+        """Where a body lies: index of the node, attribute, index in it, and so on inward."""
         self.values: dict[str, Value] = {}
-        """By name; keeps outputs of removed nodes (their producer is not alive) and unused proxies."""
+        """By name. Outputs of removed nodes (producer not alive) and unused proxies stay."""
         self.inputs: list[Value] = []
         """As listed in the proto; below IR version 4 that includes initializers."""
         self.outputs: list[Value] = []
         self.made: list[Value] = []
-        """Constants made by rules, in the order in which they were first used; some may be unused."""
+        """Constants made by rules, in the order of their first use; some may be unused by now."""
         self.edited = False
         """A rewrite changed this graph (not: a body inside it)."""
         self.node_list: list[Node] = []
-        """Every node this graph ever had, removed ones included, in no order: see ``nodes``."""
+        """Every node this graph ever had, removed ones included, in no order: see `nodes`."""
         self._shared: dict[object, Value] = {}
 
     @property
@@ -229,7 +229,7 @@ class Graph:
     def new_constant(self, array: np.ndarray[Any, Any], hint: str) -> Value:
         """A constant of this content, shared with all made by rules that equal it bit by bit.
 
-        It is named after ``hint`` when a committed node first uses it.  Raises Refused if ONNX has
+        It is named after `hint` when a committed node first uses it. Raises Refused if ONNX has
         no element type for the array's dtype, and in a body below IR version 4, where initializers
         must be graph inputs and bodies of If have none.
         """
@@ -303,7 +303,7 @@ class Model:
         self.graphs: list[Graph] = [self.graph]
         """The main graph and all bodies, outer before inner."""
         self.serial = 0
-        """Counts edits that put nodes behind others: see :func:`.order.labels_behind`."""
+        """Counts edits that put nodes behind others: see `order.labels_behind`."""
         self.names = Names(self)
         self.inferred: Inferred | None = None
         """Result of ONNX shape inference once it has been asked for."""
@@ -311,7 +311,7 @@ class Model:
         self.large: tuple[Value, np.ndarray[Any, Any]] | None = None
         """The large array read last: looking at all weights must not keep them all in memory."""
         self.source: Source | None = None
-        """The model as it came in; None once a rewrite was written back to ``proto``."""
+        """The model as it came in; None once a rewrite was written back to `proto`."""
 
     def version(self, op: str) -> int:
         """The opset version in force for an op: 0 if ai.onnx is not imported; 1, which is what will

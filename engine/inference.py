@@ -1,7 +1,7 @@
 """Element types and shapes of values, found on demand and as cheaply as possible.
 
 In this order: what the value itself says, what its producer's schema derives from its inputs, what
-the model states (``value_info``), and last ONNX shape inference, once a model.  Not known is an
+the model states (`value_info`), and last ONNX shape inference, once a model. Not known is an
 answer: type 0, shape None.
 """
 
@@ -21,12 +21,39 @@ Shape = tuple[int | None, ...]
 
 _KEEPS_SHAPE = frozenset(
     {
-        "QuantizeLinear", "DequantizeLinear", "com.microsoft::QuantizeLinear",
-        "com.microsoft::DequantizeLinear", "Identity", "Cast", "CastLike", "Relu",
-        "LeakyRelu", "Clip", "Sigmoid", "Tanh", "Elu", "Selu", "Softplus", "Softsign",
-        "HardSigmoid", "HardSwish", "Softmax", "LogSoftmax", "Abs", "Neg", "Exp", "Erf",
-        "Sqrt", "Floor", "Ceil", "Round", "Gelu", "Mish", "com.microsoft::QLinearSigmoid",
-        "com.microsoft::QLinearLeakyRelu", "com.microsoft::QLinearSoftmax",
+        "QuantizeLinear",
+        "DequantizeLinear",
+        "com.microsoft::QuantizeLinear",
+        "com.microsoft::DequantizeLinear",
+        "Identity",
+        "Cast",
+        "CastLike",
+        "Relu",
+        "LeakyRelu",
+        "Clip",
+        "Sigmoid",
+        "Tanh",
+        "Elu",
+        "Selu",
+        "Softplus",
+        "Softsign",
+        "HardSigmoid",
+        "HardSwish",
+        "Softmax",
+        "LogSoftmax",
+        "Abs",
+        "Neg",
+        "Exp",
+        "Erf",
+        "Sqrt",
+        "Floor",
+        "Ceil",
+        "Round",
+        "Gelu",
+        "Mish",
+        "com.microsoft::QLinearSigmoid",
+        "com.microsoft::QLinearLeakyRelu",
+        "com.microsoft::QLinearSoftmax",
     }
 )
 """Ops whose first output has the shape of the first input."""
@@ -54,8 +81,8 @@ class Inferred:
 def type_of(value: Value, infer: bool = True) -> int:
     """The ONNX element type of a value; 0 if it is not known or the value is no tensor.
 
-    ``infer`` allows shape inference as the last resort.  Time is that of the chain of producers up to
-    the first value of known type, once: what is found is kept on the values.
+    `infer` allows shape inference as the last resort. Time is that of the chain of producers up
+    to the first value of known type, once: what is found is kept on the values.
     """
     if value.dtype:
         return value.dtype
@@ -117,7 +144,7 @@ def _free_source(node: Node) -> Value | int | None:
 
 
 def shape_of(value: Value) -> Shape | None:
-    """The shape of a value; None if not even the rank is known.  Looks at no tensor's content."""
+    """The shape of a value; None if not even the rank is known. Looks at no tensor's content."""
     shapes = _inferred(value.graph.model).shapes
     chain: list[Value] = []
     at = value
@@ -251,6 +278,5 @@ def _shape(proto: TypeProto | None) -> Shape | None:
     if not proto.tensor_type.HasField("shape"):
         return None
     return tuple(
-        dim.dim_value if dim.HasField("dim_value") else None
-        for dim in proto.tensor_type.shape.dim
+        dim.dim_value if dim.HasField("dim_value") else None for dim in proto.tensor_type.shape.dim
     )

@@ -1,4 +1,4 @@
-"""Links between nodes and values: the only code that changes ``uses`` and ``inputs``."""
+"""Links between nodes and values: the only code that changes `uses` and `inputs`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from .graph import Graph, Node, Value
 
 
 def link(value: Value, node: Node) -> None:
-    """Count one more input slot of ``node`` that reads ``value``; a proxy in use counts outside too."""
+    """Count one more input slot of `node` that reads `value`; a proxy in use counts outside too."""
     uses = value.uses
     if value.outer is not None and not uses and not value.is_output:
         _hold(value)
@@ -15,7 +15,7 @@ def link(value: Value, node: Node) -> None:
 
 
 def unlink(value: Value, node: Node) -> None:
-    """Take back one :func:`link`."""
+    """Take back one `link`."""
     uses = value.uses
     count = uses[node] - 1
     if count:
@@ -50,10 +50,10 @@ def rewire(node: Node, inputs: list[Value | None]) -> None:
 
 
 def capture(graph: Graph, value: Value) -> Value:
-    """The proxy by which a body sees ``value``, a value of a graph around it.
+    """The proxy by which a body sees `value`, a value of a graph around it.
 
     Raises Refused if on the way inward a graph defines another value of that name, and ValueError
-    if ``value`` is in no graph around the body.
+    if `value` is in no graph around the body.
     """
     levels: list[Graph] = []
     while graph is not value.graph:

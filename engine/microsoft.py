@@ -1,8 +1,8 @@
 """Signatures of the quantized and fused ops of the domain com.microsoft, all of version 1.
 
-Facts about onnxruntime 1.32, kept as data in the form that :mod:`.signatures` reads; it follows
-the ``op`` declarations of rule files: ``int?`` is an attribute without default, ``T?`` an optional
-input, ``T...`` a variadic one, ``{u8, f32}...`` a variadic one whose elements may differ in type.
+Facts about onnxruntime 1.32, kept as data in the form that `signatures` reads; it follows
+the `op` declarations of rule files: `int?` is an attribute without default, `T?` an optional
+input, `T...` a variadic one, `{u8, f32}...` a variadic one whose elements may differ in type.
 A test compares them with the schemas that onnxruntime registers.
 """
 

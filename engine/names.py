@@ -1,4 +1,4 @@
-"""Names for new values and nodes: unique over the whole model, derived from a hint, reproducible."""
+"""Names for new values and nodes: unique over the whole model, derived from a hint."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Names:
-    """The names in use in a model, bodies included; read from it when the first new name is asked for."""
+    """The names in use in a model and its bodies, read when the first new name is asked for."""
 
     __slots__ = ("_journal", "_model", "_nodes", "_repeated", "_values")
 
@@ -23,7 +23,7 @@ class Names:
         self._journal: list[tuple[dict[str, int], str, str, int]] = []
 
     def fresh_value(self, hint: str) -> str:
-        """``hint``, or ``hint_1``, ``hint_2``, … where that is taken by another value."""
+        """`hint`, or `hint_1`, `hint_2`, … where that is taken by another value."""
         if not self._values:
             self._read_values()
         return self._fresh(self._values, hint or "value")
@@ -35,17 +35,17 @@ class Names:
         return self._fresh(self._nodes, hint or "node")
 
     def inherited(self, name: str) -> str:
-        """The name for the node that replaces the one called ``name``: the same, if it is unique."""
+        """The name for the node that replaces the one called `name`: the same, if it is unique."""
         if not self._nodes:
             self._read_nodes()
         return name if name and name not in self._repeated else self.fresh_node(name)
 
     def mark(self) -> int:
-        """A point to return to by :meth:`release`."""
+        """A point to return to by `release`."""
         return len(self._journal)
 
     def release(self, mark: int) -> None:
-        """Give up every name made since ``mark``."""
+        """Give up every name made since `mark`."""
         while len(self._journal) > mark:
             taken, name, hint, suffix = self._journal.pop()
             del taken[name]

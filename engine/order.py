@@ -1,10 +1,10 @@
 """Positions of nodes: labels that leave room, so that an edit never renumbers the graph.
 
-A label is a tuple of integers, compared lexicographically; the model's nodes have ``(index,)``.
-A label that extends ``p`` comes after ``p`` and before all that come after ``p``:
-``p + (0, k)`` for nodes that take the place of a removed node at ``p``, ``p + (LAST - serial, k)``
-for nodes put behind a node that stays.  Of the latter the newest comes first, right behind ``p``,
-and all come behind whatever later takes the place of ``p``.
+A label is a tuple of integers, compared lexicographically; the model's nodes have `(index,)`.
+A label that extends `p` comes after `p` and before all that come after `p`:
+`p + (0, k)` for nodes that take the place of a removed node at `p`, `p + (LAST - serial, k)`
+for nodes put behind a node that stays. Of the latter the newest comes first, right behind `p`,
+and all come behind whatever later takes the place of `p`.
 """
 
 from __future__ import annotations
@@ -19,18 +19,19 @@ LAST = 1 << 40
 
 
 def labels_instead(order: tuple[int, ...], count: int) -> list[tuple[int, ...]]:
-    """Labels of ``count`` nodes in the place of a removed node; a single one keeps its label."""
+    """Labels of `count` nodes in the place of a removed node; a single one keeps its label."""
     return [order] if count == 1 else [(*order, 0, k) for k in range(count)]
 
 
 def labels_behind(order: tuple[int, ...], count: int, serial: int) -> list[tuple[int, ...]]:
-    """Labels of ``count`` nodes right behind the one at ``order``; ``serial`` grows with each call."""
+    """Labels of `count` nodes right behind the one at `order`; `serial` grows with each call."""
     return [(*order, LAST - serial, k) for k in range(count)]
 
 
 def sort_graph(graph: Graph) -> None:
     """Renumber the nodes of a graph just read that is not topologically sorted, keeping the order
-    of the file where dependencies leave a choice.  ModelError, naming a node, if there is a cycle."""
+    of the file where dependencies leave a choice. ModelError, naming a node, if there is a
+    cycle."""
     nodes = graph.node_list
     blockers = dict.fromkeys(nodes, 0)
     for node in nodes:

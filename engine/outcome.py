@@ -21,11 +21,11 @@ class Applied(NamedTuple):
 
 @dataclass(slots=True)
 class Outcome:
-    """The result of :func:`.fixpoint.run`."""
+    """The result of `fixpoint.run`."""
 
     applied: list[Applied] = field(default_factory=list)
     """In the order in which they were done."""
     refused: dict[tuple[str, str], int] = field(default_factory=dict)
-    """(``pack/rule``, reason) -> how often a match was refused; a match tried again counts again."""
+    """(`pack/rule`, reason) -> how often a match was refused; a match tried again counts again."""
     visits: int = 0
     """How often a matcher was called."""

@@ -1,4 +1,4 @@
-"""Positions for the nodes of a replacement: behind their operands, before the users of what they make."""
+"""Positions for new nodes: behind their operands, before the users of what they make."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Label = tuple[int, ...]
 def place(nodes: list[Node], roots: list[Node], model: Model) -> None:
     """Label new nodes, which come in topological order and are not linked yet.
 
-    ``roots`` are the removed nodes whose outputs the new ones stand for.  Each new node that makes
+    `roots` are the removed nodes whose outputs the new ones stand for. Each new node that makes
     an old value goes to the place of the node that made it, with the new nodes listed before it
-    that make none; or, if an operand stands behind that place, right behind the operand.  Raises
+    that make none; or, if an operand stands behind that place, right behind the operand. Raises
     Refused if a user of an old value stands before that.
     """
     if not nodes:
@@ -48,7 +48,7 @@ def place(nodes: list[Node], roots: list[Node], model: Model) -> None:
 
 
 def _parts(nodes: list[Node], roots: list[Node]) -> Iterator[tuple[list[Node], list[Node]]]:
-    """Runs of new nodes that end with one that makes old values, with the old producers of these."""
+    """Runs of new nodes up to one that makes old values, with the old producers of these."""
     part: list[Node] = []
     for node in nodes:
         part.append(node)
@@ -71,7 +71,7 @@ def _first(roots: list[Node]) -> Label:
 def _latest_operand(nodes: list[Node], made: dict[Value, Node]) -> Label:
     """The position of the last producer of an operand; () if there is none.
 
-    ``made`` tells the producers among the new nodes of earlier parts.  Inside a part the list is in
+    `made` tells the producers among the new nodes of earlier parts. Inside a part the list is in
     topological order, and removed nodes do not count.
     """
     latest: Label = ()

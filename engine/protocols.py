@@ -9,8 +9,9 @@ from typing import Protocol
 from .graph import Graph, Model, Node, Value
 
 Fire = Callable[["Rule", tuple[object, ...]], bool]
-"""Called by a matcher with a rule that matches and its bindings.  True: the rewrite was applied, the
-graph has changed, the matcher must return True at once.  False: not applied, try the next rule."""
+"""Called by a matcher with a rule that matches and its bindings. True: the rewrite was applied,
+the graph has changed, the matcher must return True at once. False: not applied, try the next
+rule."""
 
 Matcher = Callable[[Node, Fire], bool]
 """Tries rules at a node, in their order; returns whether one was applied."""
@@ -23,9 +24,9 @@ class Replacement:
     anchor: Node
     """Names and provenance of the new nodes derive from it."""
     removed: list[Node]
-    """Roots and owned nodes.  Borrowed nodes are not listed: the engine removes what becomes dead."""
+    """Roots and owned nodes. Borrowed ones are not listed: the engine removes what becomes dead."""
     nodes: list[Node] = field(default_factory=list)
-    """New nodes in topological order.  An output that stands for an old root output is the old Value."""
+    """New nodes in topological order. What stands for an old root output is the old Value."""
     forward: list[tuple[Value, Value]] = field(default_factory=list)
     """(old root output, existing value or new constant that stands for it)."""
     retype: list[tuple[Value, int]] = field(default_factory=list)
@@ -61,7 +62,7 @@ class Rule(Protocol):
 
     @property
     def anchors(self) -> tuple[str, ...]:
-        """Ops, as in ``Node.op``, at which it can match."""
+        """Ops, as in `Node.op`, at which it can match."""
 
     def matcher(self) -> Matcher:
         """A matcher of this rule alone."""
@@ -80,4 +81,4 @@ class Phase(Protocol):
     def rules(self) -> Sequence[Rule]: ...
 
     def matcher(self, op: str) -> Matcher | None:
-        """All rules of the phase that are anchored at ``op``, in their order; None if there are none."""
+        """All rules of the phase that are anchored at `op`, in their order; None if none is."""

@@ -1,4 +1,4 @@
-"""Commits the replacements that rules ask for: whole or not at all, and only where the graph stays valid."""
+"""Commits replacements: whole or not at all, and only where the graph stays valid."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from .typecheck import ABSENT
 
 
 def commit(replacement: Replacement, provenance: str = "") -> Change:
-    """Apply a replacement to its graph; ``provenance`` is the ``pack/rule`` noted on the new nodes.
+    """Apply a replacement to its graph; `provenance` is the `pack/rule` noted on the new nodes.
 
-    Raises Refused, with the graph as it was, if an element type does not fit, an op does not exist at
-    the model's opset, no position in the graph suits operands and users, or a removed value is still
-    used.  Values keep their names; nodes that become dead are removed.  Time does not depend on the
-    size of the graph, but for the uses that are forwarded.
+    Raises Refused, with the graph as it was, if an element type does not fit, an op does not exist
+    at the model's opset, no position in the graph suits operands and users, or a removed value is
+    still used. Values keep their names; nodes that become dead are removed. Time does not depend
+    on the size of the graph, but for the uses that are forwarded.
     """
     change = Change(replacement.anchor.graph)
     try:
@@ -107,9 +107,7 @@ def _derived_types(node: Node) -> tuple[int, ...]:
     )
     model = node.graph.model
     version = model.version(node.op)
-    return model.schemas.output_types(
-        node.op, version, inputs, len(node.outputs), node.attributes
-    )
+    return model.schemas.output_types(node.op, version, inputs, len(node.outputs), node.attributes)
 
 
 def _retire(removed: list[Node], change: Change) -> None:

@@ -27,10 +27,10 @@ class AttributeSpec:
 
     name: str
     kind: int
-    """``onnx.AttributeProto.AttributeType``."""
+    """`onnx.AttributeProto.AttributeType`."""
     required: bool = False
     default: Any = None
-    """Decoded as by :func:`.attributes.decode`; None where there is no default."""
+    """Decoded as by `attributes.decode`; None where there is no default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +38,14 @@ class Schema:
     """An op at one version."""
 
     op: str
-    """As in ``Node.op``: ``Conv`` or ``com.microsoft::QLinearAdd``."""
+    """As in `Node.op`: `Conv` or `com.microsoft::QLinearAdd`."""
     since_version: int
     inputs: tuple[Parameter, ...]
     outputs: tuple[Parameter, ...]
     attributes: Mapping[str, AttributeSpec]
 
     def input(self, slot: int) -> Parameter | None:
-        """The parameter for input ``slot``, counting from 0; None if there are not that many."""
+        """The parameter for input `slot`, counting from 0; None if there are not that many."""
         return _parameter(self.inputs, slot)
 
     def output(self, slot: int) -> Parameter | None:

@@ -1,4 +1,4 @@
-"""Operator schemas by op and opset version: ONNX's own, com.microsoft's, and declared custom ops."""
+"""Operator schemas by op and opset version: of ONNX, com.microsoft and declared custom ops."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .typecheck import free_type, output_types
 __all__ = ["AttributeSpec", "Parameter", "Schema", "Schemas", "split_op"]
 
 _MICROSOFT = "com.microsoft"
-# ``tensor(float8e4m3fn)`` and so on: the names of TensorProto.DataType in lower case.
+# `tensor(float8e4m3fn)` and so on: the names of TensorProto.DataType in lower case.
 _TYPES = {
     f"tensor({onnx.TensorProto.DataType.Name(number).lower()})": number
     for number in dtypes.NUMBERS.values()
@@ -29,13 +29,13 @@ _TYPES = {
 
 
 def split_op(op: str) -> tuple[str, str]:
-    """Domain ("" for ai.onnx) and op type of an op as in ``Node.op``."""
+    """Domain ("" for ai.onnx) and op type of an op as in `Node.op`."""
     domain, found, name = op.rpartition("::")
     return (domain, name) if found else ("", op)
 
 
 class Schemas:
-    """Looks schemas up, converting each at most once.  One of them belongs to each model."""
+    """Looks schemas up, converting each at most once. One of them belongs to each model."""
 
     def __init__(self, declared: Iterable[Schema] = ()) -> None:
         self._declared = {schema.op: schema for schema in declared}
@@ -52,7 +52,7 @@ class Schemas:
         self._sources.clear()
 
     def schema(self, op: str, version: int | None = None) -> Schema | None:
-        """The schema in force at opset ``version`` of the op's domain (None: the newest there is).
+        """The schema in force at opset `version` of the op's domain (None: the newest there is).
 
         None if the op does not exist at that version, is deprecated there, or is not known.
         """
@@ -62,8 +62,8 @@ class Schemas:
         return self._found[key]
 
     def default(self, op: str, version: int, attribute: str) -> Any:
-        """The default of an attribute at an opset version; where the op does not have it there, that
-        of the newest version.  None if there is no default."""
+        """The default of an attribute at an opset version; where the op does not have it there,
+        that of the newest version. None if there is no default."""
         for schema in (self.schema(op, version), self.schema(op)):
             if schema is not None and attribute in schema.attributes:
                 return schema.attributes[attribute].default
@@ -77,8 +77,8 @@ class Schemas:
         outputs: int,
         attributes: Mapping[str, AttributeProto],
     ) -> tuple[int, ...]:
-        """:func:`.typecheck.output_types` of an op, remembered; zeros for an op of a custom domain
-        without schema.  Raises Refused too if the op does not exist at that opset version."""
+        """`typecheck.output_types` of an op, remembered; zeros for an op of a custom domain
+        without schema. Raises Refused too if the op does not exist at that opset version."""
         free = free_type(op)
         plain = free is None or free.attribute not in attributes
         key = (op, version, inputs, outputs)
@@ -103,9 +103,7 @@ class Schemas:
             self._sources[key] = self._find_type_source(op, version, output)
         return self._sources[key]
 
-    def _find_type_source(
-        self, op: str, version: int, output: int
-    ) -> int | tuple[int, ...] | None:
+    def _find_type_source(self, op: str, version: int, output: int) -> int | tuple[int, ...] | None:
         schema = self.schema(op, version)
         parameter = schema.output(output) if schema is not None else None
         if schema is None or parameter is None:
@@ -118,7 +116,7 @@ class Schemas:
         return tuple(i for i, formal in enumerate(schema.inputs) if formal.variable == variable)
 
     def ops(self) -> list[str]:
-        """Every op known, as in ``Node.op``, sorted."""
+        """Every op known, as in `Node.op`, sorted."""
         stored = {
             entry.name if not entry.domain else f"{entry.domain}::{entry.name}"
             for entry in onnx.defs.get_all_schemas()
@@ -175,4 +173,5 @@ def _parameter(formal: onnx.defs.OpSchema.FormalParameter, variables: set[str]) 
 def _attribute(item: onnx.defs.OpSchema.Attribute) -> AttributeSpec:
     stated = item.default_value
     default = decode(stated) if stated is not None and stated.type else None
-    return AttributeSpec(item.name, item.type.value, item.required, default)
+    kind: Any = item.type  # an enum with the numbers of AttributeProto, unknown to the stubs
+    return AttributeSpec(item.name, kind.value, item.required, default)

@@ -1,4 +1,4 @@
-"""Reads op signatures written as text: ``Op<alpha: float = 0.01>(x: T, z: T?) -> y: T where T in {u8}``."""
+"""Reads op signatures: `Op<alpha: float = 0.01>(x: T, z: T?) -> y: T where T in {u8, i8}`."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ class FreeType:
     """The attribute that states it (an int, or a tensor whose type counts); "" if there is none."""
     default: int
     like_input: int | None = None
-    """Without the attribute: the type of this input, else ``default``."""
+    """Without the attribute: the type of this input, else `default`."""
 
 
 _U8, _I32, _F32 = dtypes.NUMBERS["u8"], dtypes.NUMBERS["i32"], dtypes.NUMBERS["f32"]
@@ -67,9 +67,9 @@ def output_types(
     outputs: int,
     attributes: Mapping[str, AttributeProto],
 ) -> tuple[int, ...]:
-    """Element types of the first ``outputs`` outputs, 0 where not known.
+    """Element types of the first `outputs` outputs, 0 where not known.
 
-    ``inputs`` are element types, with ABSENT and 0 as above.  Raises Refused if a known type or the
+    `inputs` are element types, with ABSENT and 0 as above. Raises Refused if a known type or the
     number of inputs or outputs does not fit the schema.
     """
     bound = _bind_inputs(schema, inputs)

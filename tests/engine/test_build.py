@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import onnx
@@ -22,10 +24,12 @@ def value_info(name: str, shape: list[int] | None = None) -> onnx.ValueInfoProto
     return helper.make_tensor_value_info(name, TensorProto.FLOAT, shape or [2])
 
 
-def model_of(nodes: list[onnx.NodeProto], ir_version: int = 8, **graph: object) -> onnx.ModelProto:
+def model_of(nodes: list[onnx.NodeProto], ir_version: int = 8, **graph: Any) -> onnx.ModelProto:
     given = {"inputs": [value_info("x")], "outputs": [value_info("y")], **graph}
     made = helper.make_graph(nodes, "g", **given)
-    return helper.make_model(made, ir_version=ir_version, opset_imports=[helper.make_opsetid("", 17)])
+    return helper.make_model(
+        made, ir_version=ir_version, opset_imports=[helper.make_opsetid("", 17)]
+    )
 
 
 def test_uses_count_the_slots_of_each_consumer() -> None:
@@ -42,7 +46,7 @@ def test_absent_inputs_are_none_and_trailing_ones_are_cut_off() -> None:
         helper.make_node("Clip", ["x", "", "high"], ["c"]),
         helper.make_node("Clip", ["c", "", ""], ["y", ""]),
     ]
-    high = numpy_helper.from_array(np.float32(3), "high")
+    high = numpy_helper.from_array(np.array(3, np.float32), "high")
     model = build(model_of(nodes, initializer=[high]))
     first, second = model.graph.nodes
     assert first.inputs[1] is None and len(first.inputs) == 3
@@ -223,7 +227,10 @@ def test_a_body_that_captures_what_is_defined_after_it_is_sorted_too() -> None:
             r"the Add node that makes 'y' reads value 'gone'",
         ),
         (
-            [helper.make_node("Relu", ["x"], ["y"]), helper.make_node("Neg", ["x"], ["y"], name="n")],
+            [
+                helper.make_node("Relu", ["x"], ["y"]),
+                helper.make_node("Neg", ["x"], ["y"], name="n"),
+            ],
             r"node 'n' \(Neg\) defines value 'y', which",
         ),
         ([helper.make_node("Relu", ["x"], ["x"], name="n")], "node 'n' .* defines value 'x'"),
@@ -248,12 +255,12 @@ def test_an_if_whose_body_reads_its_own_output_is_a_cycle() -> None:
     body = helper.make_graph([helper.make_node("Neg", ["y"], ["p"])], "t", [], [value_info("p")])
     branch = helper.make_node("If", ["c"], ["y"], name="loop", then_branch=body, else_branch=body)
     inputs = [helper.make_tensor_value_info("c", TensorProto.BOOL, [])]
-    with pytest.raises(ModelError, match="'loop' .* cycle"):
+    with pytest.raises(ModelError, match=r"'loop' .* cycle"):
         build(model_of([branch], inputs=inputs))
 
 
 def test_duplicate_initializers_and_inputs_are_errors() -> None:
-    twice = [numpy_helper.from_array(np.float32(1), "w")] * 2
+    twice = [numpy_helper.from_array(np.array(1, np.float32), "w")] * 2
     node = helper.make_node("Add", ["x", "w"], ["y"])
     with pytest.raises(ModelError, match="initializer 'w'"):
         build(model_of([node], initializer=twice))
@@ -264,7 +271,7 @@ def test_duplicate_initializers_and_inputs_are_errors() -> None:
 def test_one_domain_at_two_versions_is_an_error() -> None:
     proto = model_of([helper.make_node("Relu", ["x"], ["y"])])
     proto.opset_import.add(domain="ai.onnx", version=13)
-    with pytest.raises(ModelError, match="ai.onnx at two versions, 17 and 13"):
+    with pytest.raises(ModelError, match=r"ai\.onnx at two versions, 17 and 13"):
         build(proto)
 
 
@@ -279,7 +286,7 @@ def test_an_undefined_value_in_a_body_is_an_error() -> None:
 
 def chain(length: int) -> onnx.ModelProto:
     names = ["x", *(f"v{i}" for i in range(1, length)), "y"]
-    nodes = [helper.make_node("Identity", [a], [b]) for a, b in zip(names, names[1:], strict=False)]
+    nodes = [helper.make_node("Identity", [a], [b]) for a, b in pairwise(names)]
     return model_of(nodes)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import time
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import onnx
@@ -13,9 +14,7 @@ from onnx import TensorProto, helper
 from python_rules import (
     PythonPhase,
     PythonRule,
-    consumers,
     lines,
-    node_of,
     only_user,
     outputs,
     parse,
@@ -73,7 +72,7 @@ def chain(ops: list[str]) -> onnx.ModelProto:
     names = ["x", *(f"v{i}" for i in range(1, len(ops))), "y"]
     nodes = [
         helper.make_node(op, [before], [after], name=f"n{i}")
-        for i, (op, before, after) in enumerate(zip(ops, names, names[1:], strict=False))
+        for i, (op, (before, after)) in enumerate(zip(ops, pairwise(names), strict=True))
     ]
     infos = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2]) for name in ("x", "y")]
     graph = helper.make_graph(nodes, "g", infos[:1], infos[1:])
@@ -204,7 +203,12 @@ def test_options_reach_the_rules() -> None:
 
 def test_dead_nodes_of_the_model_are_no_obstacle() -> None:
     text = """
-    g (float[2] x) => (float[2] y) { a = Neg(x)\n y = Neg(a)\n dead = Relu(a)\n deader = Exp(dead) }"""
+    g (float[2] x) => (float[2] y) {
+        a = Neg(x)
+        y = Neg(a)
+        dead = Relu(a)
+        deader = Exp(dead)
+    }"""
     model = view(text)
     assert len(run(model, phase(drop_pair("Neg")), checked=True).applied) == 1
 
@@ -238,7 +242,10 @@ def test_then_is_followed_along_the_whole_chain() -> None:
         rename("Abs", "Neg", then=("neg_to_exp",)),
     ]
     last = rename("Neg", "Exp")
-    for rules, expected in ((links, []), ([*links, last], ["relu_to_abs", "abs_to_neg", "neg_to_exp"])):
+    for rules, expected in (
+        (links, []),
+        ([*links, last], ["relu_to_abs", "abs_to_neg", "neg_to_exp"]),
+    ):
         outcome = run(build(chain(["Relu"])), phase(*rules), checked=True)
         assert [entry.rule for entry in outcome.applied] == expected
 
@@ -282,7 +289,9 @@ def test_names_do_not_show_what_was_only_tried() -> None:
 
 
 def test_rules_that_feed_each_other_are_named() -> None:
-    rules = phase(rename("Exp", "Sin"), rename("Relu", "Abs"), rename("Abs", "Neg"), rename("Neg", "Relu"))
+    rules = phase(
+        rename("Exp", "Sin"), rename("Relu", "Abs"), rename("Abs", "Neg"), rename("Neg", "Relu")
+    )
     with pytest.raises(CycleError) as caught:
         run(build(chain(["Exp", "Relu"])), rules)
     message = str(caught.value)
@@ -325,7 +334,7 @@ def test_checked_mode_finds_a_rule_that_edits_behind_the_engines_back() -> None:
         node.name = "edited"
 
     rule = PythonRule("sly", ("Relu",), lambda node: (node,), sly)
-    with pytest.raises(InvariantError, match="test/sly was not applied .* yet the graph changed"):
+    with pytest.raises(InvariantError, match=r"test/sly was not applied .* yet the graph changed"):
         run(build(chain(["Relu"])), phase(rule), checked=True)
 
 
@@ -427,5 +436,4 @@ def test_captured_users_are_visited_again() -> None:
     model = view(text)
     outcome = run(model, phase(special, folding), checked=True)
     assert [entry.rule for entry in outcome.applied] == ["fold", *["beside_constant"] * 2]
-    assert consumers(node_of(model, "y").inputs[0])  # type: ignore[arg-type]  # present
     written(model)

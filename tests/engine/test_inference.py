@@ -60,16 +60,17 @@ def name_of(model: Model, value: str) -> str:
 def test_types_that_follow_from_the_node(opset: int, call: str, expected: str) -> None:
     text = f"""
     g (float[2,2] x, int8[2,2] q) => (float[2,2] y)
-      <float s = {{1}}, float16 h = {{1}}, int8 zi8 = {{0}}, uint16 zu16 = {{0}}, int32[1] b = {{0}},
-       int64[1] dims = {{2}}>
-    {{ v = {call}\n y = Identity(x) }}"""
+      <float s = {{1}}, float16 h = {{1}}, int8 zi8 = {{0}}, uint16 zu16 = {{0}}, int32[1] b =
+      {{0}}, int64[1] dims = {{2}}> {{ v = {call}\n y = Identity(x) }}"""
     assert name_of(view(text, opset=opset), "v") == expected
 
 
 @pytest.mark.usefixtures("no_inference")
 def test_a_long_chain_of_same_type_ops() -> None:
     nodes = [helper.make_node("Identity", [f"v{i}"], [f"v{i + 1}"]) for i in range(50_000)]
-    info = [helper.make_tensor_value_info(name, TensorProto.FLOAT16, [2]) for name in ("v0", "v50000")]
+    info = [
+        helper.make_tensor_value_info(name, TensorProto.FLOAT16, [2]) for name in ("v0", "v50000")
+    ]
     graph = helper.make_graph(nodes, "g", info[:1], info[1:])
     model = build(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]))
     assert name_of(model, "v49999") == "f16"
@@ -141,8 +142,11 @@ def test_inference_is_given_no_large_weights() -> None:
     weight = numpy_helper.from_array(np.ones((64, 64), np.float32), "w")
     shape = numpy_helper.from_array(np.array([2, 32], np.int64), "shape")
     graph = helper.make_graph(
-        [helper.make_node("MatMul", ["x", "w"], ["m"]), helper.make_node("Reshape", ["m", "shape"], ["r"]),
-         helper.make_node("Shape", ["r"], ["y"])],
+        [
+            helper.make_node("MatMul", ["x", "w"], ["m"]),
+            helper.make_node("Reshape", ["m", "shape"], ["r"]),
+            helper.make_node("Shape", ["r"], ["y"]),
+        ],
         "g",
         [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 64])],
         [helper.make_tensor_value_info("y", TensorProto.INT64, [2])],
@@ -170,7 +174,9 @@ def test_the_shape_of_an_overridable_initializer_is_the_inputs() -> None:
     weight = numpy_helper.from_array(np.ones(2, np.float32), "w")
     info = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [2, None]) for n in ("x", "w")]
     out = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
-    graph = helper.make_graph([helper.make_node("Add", ["x", "w"], ["y"])], "g", info, [out], [weight])
+    graph = helper.make_graph(
+        [helper.make_node("Add", ["x", "w"], ["y"])], "g", info, [out], [weight]
+    )
     model = build(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]))
     value: Value = model.graph.values["w"]
     assert not value.constant

@@ -74,14 +74,18 @@ def test_the_history_of_a_node_names_all_rules_once() -> None:
     model = view("g (float[2] x) => (float[2] y) { y = Relu(x) }")
     for rule in ("a/one", "b/two", "a/one"):
         old = node_of(model, "y")
-        commit(Replacement(old, [old], [model.graph.new_node("Neg", old.inputs, old.outputs)]), rule)
+        commit(
+            Replacement(old, [old], [model.graph.new_node("Neg", old.inputs, old.outputs)]), rule
+        )
     assert node_of(model, "y").rule == "a/one b/two"
 
 
 def test_a_shared_borrowed_node_stays() -> None:
-    model = view(CONV.replace("y = Quant", "other = Relu(dx)\n y = Quant").replace(
-        "(uint8[1,2,4,4] y)", "(uint8[1,2,4,4] y, float[1,2,4,4] other)"
-    ))
+    model = view(
+        CONV.replace("y = Quant", "other = Relu(dx)\n y = Quant").replace(
+            "(uint8[1,2,4,4] y)", "(uint8[1,2,4,4] y, float[1,2,4,4] other)"
+        )
+    )
     commit(fuse_conv(model))
     assert [node.op for node in consumers(model.graph.values["dx"])] == ["Relu"]
     check_invariants(model)
@@ -104,9 +108,11 @@ def test_undo_restores_everything() -> None:
 
 
 def test_an_owned_value_that_is_used_elsewhere() -> None:
-    model = view(CONV.replace("y = Quant", "[r] other = Relu(c)\n y = Quant").replace(
-        "(uint8[1,2,4,4] y)", "(uint8[1,2,4,4] y, float[1,2,4,4] other)"
-    ))
+    model = view(
+        CONV.replace("y = Quant", "[r] other = Relu(c)\n y = Quant").replace(
+            "(uint8[1,2,4,4] y)", "(uint8[1,2,4,4] y, float[1,2,4,4] other)"
+        )
+    )
     assert refusal(model, fuse_conv(model)) == "'c' is still used by 'r'"
 
 
@@ -128,13 +134,23 @@ RELU = "g (float[2] x) => (float[2] y) { a = Relu(x)\n y = Neg(a) }"
 @pytest.mark.parametrize(
     ("op", "attributes", "opset", "message"),
     [
-        ("Cast", {"to": TensorProto.INT32}, 17, "the element type of 'a' would change from f32 to i32"),
+        (
+            "Cast",
+            {"to": TensorProto.INT32},
+            17,
+            "the element type of 'a' would change from f32 to i32",
+        ),
         ("Shape", {}, 17, "the element type of 'a' would change from f32 to i64"),
         ("Gelu", {}, 17, "Gelu is not known at opset 17"),
         ("Not", {}, 17, "input X of Not cannot be f32"),
         ("Add", {}, 17, "input B of Add is missing"),
         ("com.microsoft::NoSuchOp", {}, 17, "com.microsoft::NoSuchOp is not known at opset 1"),
-        ("com.microsoft::NhwcMaxPool", {}, 17, "input x of com.microsoft::NhwcMaxPool cannot be f32"),
+        (
+            "com.microsoft::NhwcMaxPool",
+            {},
+            17,
+            "input x of com.microsoft::NhwcMaxPool cannot be f32",
+        ),
     ],
 )
 def test_types_and_versions(
@@ -256,7 +272,8 @@ def test_names_of_new_nodes_and_values_derive_from_the_anchor() -> None:
 
 
 def test_repeated_and_empty_names_of_nodes() -> None:
-    model = view("g (float[2] x) => (float[2] y) { [n] a = Relu(x)\n [n] b = Relu(a)\n y = Relu(b) }")
+    text = "g (float[2] x) => (float[2] y) { [n] a = Relu(x)\n [n] b = Relu(a)\n y = Relu(b) }"
+    model = view(text)
     for node in model.graph.nodes:
         new = model.graph.new_node("Abs", node.inputs, node.outputs)
         commit(Replacement(node, [node], [new]))
@@ -320,9 +337,14 @@ def forward(model: Model, old: str, new: str) -> Replacement:
 
 
 def test_uses_go_to_the_other_value() -> None:
-    model = view(
-        "g (float[2] x) => (float[2] y) { a = Neg(x)\n b = Identity(a)\n c = Add(b, b)\n y = Mul(b, c) }"
-    )
+    text = """
+    g (float[2] x) => (float[2] y) {
+        a = Neg(x)
+        b = Identity(a)
+        c = Add(b, b)
+        y = Mul(b, c)
+    }"""
+    model = view(text)
     commit(forward(model, "b", "a"))
     check_invariants(model)
     assert lines(model) == ["a = Neg(x)", "c = Add(a, a)", "y = Mul(a, c)"]
@@ -355,7 +377,11 @@ def test_other_users_of_that_value_read_the_output() -> None:
 @pytest.mark.parametrize("source", ["x", "z"])
 def test_where_no_node_can_make_the_output_an_identity_does(source: str) -> None:
     # x is a graph input, z a graph output itself.
-    text = f"g (float[2] x) => (float[2] y, float[2] z) {{ z = Relu(x)\n [c] y = Cast <to = 1> ({source}) }}"
+    text = f"""
+    g (float[2] x) => (float[2] y, float[2] z) {{
+        z = Relu(x)
+        [c] y = Cast <to = 1> ({source})
+    }}"""
     model = view(text)
     commit(forward(model, "y", source), "p/drop")
     check_invariants(model)
@@ -388,16 +414,22 @@ def test_a_constant_that_stands_for_a_graph_output_keeps_a_node() -> None:
 
 
 def test_a_forwarded_type_must_agree() -> None:
-    model = view("g (float[2] x) => (int32[2] y) { a = Neg(x)\n b = Cast <to = 6> (a)\n y = Abs(b) }")
+    text = "g (float[2] x) => (int32[2] y) { a = Neg(x)\n b = Cast <to = 6> (a)\n y = Abs(b) }"
+    model = view(text)
     assert refusal(model, forward(model, "b", "a")) == (
         "the element type of 'b' would change from i32 to f32"
     )
 
 
 def test_a_value_that_comes_too_late_is_refused() -> None:
-    model = view(
-        "g (float[2] x) => (float[2] y) { a = Neg(x)\n [r] b = Relu(a)\n c = Abs(b)\n y = Add(c, b) }"
-    )
+    text = """
+    g (float[2] x) => (float[2] y) {
+        a = Neg(x)
+        [r] b = Relu(a)
+        c = Abs(b)
+        y = Add(c, b)
+    }"""
+    model = view(text)
     assert refusal(model, forward(model, "a", "c")) == (
         "node 'r' (Relu) would stand before its operand"
     )
@@ -458,7 +490,7 @@ def test_a_captured_value_may_become_a_constant() -> None:
 
 
 def test_a_name_that_a_body_uses_for_something_else_is_refused() -> None:
-    # 'n' is shadowed in one body: renaming the capture of 'a' to 'n' there would change its meaning.
+    # 'n' is shadowed in one body: to rename the capture there would change its meaning.
     text = CAPTURE.replace("{ p = Sub(a, x) }", "{ n = Exp(x)\n p = Sub(a, n) }")
     model = view(text)
     assert "another value called 'n'" in refusal(model, forward(model, "a", "n"))
@@ -517,7 +549,9 @@ def test_a_dead_if_takes_its_bodies_and_captures_along() -> None:
     body_nodes: list[Node] = [node for body in model.graphs[1:] for node in body.nodes]
     old = node_of(model, "m")
     values = model.graph.values
-    replacement = Replacement(old, [old], [model.graph.new_node("Exp", [values["x"]], [values["m"]])])
+    replacement = Replacement(
+        old, [old], [model.graph.new_node("Exp", [values["x"]], [values["m"]])]
+    )
     change = commit(replacement)
     assert lines(model) == ["m = Exp(x)", "z = Add(x, x)"]
     assert not any(node.alive for node in body_nodes)
@@ -540,7 +574,9 @@ def test_a_rewrite_in_a_body_may_make_an_outer_node_dead() -> None:
     model = view(CAPTURE.replace("Sub(a, x)", "Sub(x, x)").replace("Mul(a, n)", "Mul(n, n)"))
     body = model.graphs[3]
     old = body.nodes[0]
-    new = body.new_node("Constant", [], old.outputs, {"value": encode("value", np.ones(2, np.float32))})
+    new = body.new_node(
+        "Constant", [], old.outputs, {"value": encode("value", np.ones(2, np.float32))}
+    )
     change = commit(Replacement(old, [old], [new]))
     assert "a = Identity(n)" not in lines(model)
     check_invariants(model)
@@ -578,7 +614,8 @@ def recode(model: Model, values: list[str]) -> Replacement:
     zero = graph.new_constant(np.array(128, np.uint8), "z_u8")
     quantize, dequantize = node_of(model, "q"), node_of(model, "y")
     nodes = [
-        graph.new_node(node.op, [*node.inputs[:2], zero], node.outputs) for node in (quantize, dequantize)
+        graph.new_node(node.op, [*node.inputs[:2], zero], node.outputs)
+        for node in (quantize, dequantize)
     ]
     retype = [(graph.values[name], int(TensorProto.UINT8)) for name in values]
     return Replacement(quantize, [quantize, dequantize], nodes, retype=retype)
@@ -607,7 +644,10 @@ def test_a_set_that_is_not_whole_is_refused(values: list[str]) -> None:
 
 def test_graph_outputs_keep_their_type() -> None:
     model = view(INT8.replace("(float[2] y)", "(float[2] y, int8[2] r)"))
-    assert refusal(model, recode(model, ["q", "r"])) == "'r' is a graph input or output and keeps its type"
+    assert (
+        refusal(model, recode(model, ["q", "r"]))
+        == "'r' is a graph input or output and keeps its type"
+    )
 
 
 def test_a_model_that_is_not_changed_goes_out_as_it_came() -> None:
