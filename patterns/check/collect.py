@@ -19,6 +19,7 @@ from ..syntax import (
     Attribute,
     Capture,
     Connected,
+    Expr,
     Field,
     Fragment,
     Group,
@@ -187,15 +188,21 @@ class Collector:
     ) -> None:
         value = item.value
         place = Context(context.repeated, context.optional or item.optional)
-        base = value.base if isinstance(value, Field) else None
-        if isinstance(value, Field) and isinstance(base, Name) and base.id not in RESERVED:
-            if bindings.role(base.id) is not Role.NODE:
-                self._part(base.id, value.name, value.span, place, bindings)
-                return
+        owner = self._owner(value, bindings)
+        if isinstance(value, Field) and owner is not None:
+            self._part(owner, value.name, value.span, place, bindings)
+            return
         if isinstance(value, Name) and value.id not in RESERVED:
             self._bind(bindings, value.id, Role.ATTRIBUTE, value.span, place, op=node)
             return
         bindings.expressions.append(value)
+
+    def _owner(self, value: Expr, bindings: Bindings) -> str | None:
+        """The capture of which ``x.axis`` is a part; None where it is an attribute of a node."""
+        if not isinstance(value, Field) or not isinstance(value.base, Name):
+            return None
+        name = value.base.id
+        return None if name in RESERVED or bindings.role(name) is Role.NODE else name
 
     def _fragment_parts(self, node: Apply, context: Context, bindings: Bindings) -> None:
         """A fragment names parts of its parameters: they are parts of the operands."""

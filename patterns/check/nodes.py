@@ -154,7 +154,7 @@ class Nodes:
         for made in self.made(node, bindings):
             signature = self._signatures.of(made.op, opsets)
             if signature is None:
-                self.ops.missing(made.op, node.op.span, opsets)
+                self._not_made(node, made, opsets)
                 return
             before = self._report.errors
             self.ops.template_node(node, signature)
@@ -162,6 +162,15 @@ class Nodes:
             self._attributes.template(node, signature, sources)
             if self._report.errors > before:
                 return
+
+    def _not_made(self, node: Apply, made: Made, opsets: Opsets) -> None:
+        op = node.op
+        if op.slot is None or self._signatures.of(made.op, Opsets(1)) is not None:
+            self.ops.missing(made.op, op.span, opsets)
+            return
+        message = f'there is no op "{made.op}"'
+        note = f"{op.name}{{{op.slot}}}{op.suffix} is that where {op.slot} is {made.member}"
+        self._report.error(op.span, message, note)
 
     def _sources(
         self, node: Apply, bindings: Bindings, made: Made, opsets: Opsets

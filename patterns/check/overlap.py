@@ -112,6 +112,8 @@ class Overlap:
     # -- no order
 
     def _unordered(self, first: PackRule, second: PackRule) -> None:
+        if first.rule.then != second.rule.then:
+            return  # what must follow decides between them
         unify = Unify(self.pack, self.signatures)
         for names in unify.rules(first.rule, second.rule):
             if self._both(first.rule, second.rule, names):
