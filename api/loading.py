@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from os import PathLike, fspath
 from pathlib import Path
 
-from qrewrite.patterns.diagnostics import Diagnostic, RuleFileError, Severity
+from qrewrite.patterns.diagnostics import Diagnostic, RuleFileError
 from qrewrite.patterns.find_packs import rules_folder
 from qrewrite.patterns.load_pack import load_file
 from qrewrite.patterns.load_pack import load_pack as read_pack
@@ -29,10 +29,9 @@ def load_pack(*packs: FilePath, rules: Sequence[FilePath] = (), allow_python: bo
     names, files = [fspath(pack) for pack in packs], [fspath(file) for file in rules]
     pack = read_pack(*names, rules=files, allow_python=allow_python)
     if not _ships(pack):
-        from qrewrite.patterns.check import check_pack
+        from qrewrite.patterns.check import load_errors
 
-        found = check_pack(pack, lint=False)
-        errors = [each for each in found if each.severity is Severity.ERROR]
+        errors = load_errors(pack)
         if errors:
             raise RuleFileError(errors)
     return pack
