@@ -5,10 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from qrewrite.engine.dtypes import NUMBERS
+
+from ..diagnostics import failure
 from ..pack import Pack
-from ..syntax import Binary, Call, Conditional, Expr, Let, ListOf, Quantifier, Rule, With
+from ..syntax import (
+    Apply,
+    Binary,
+    Call,
+    Capture,
+    Conditional,
+    Expr,
+    Let,
+    ListOf,
+    Quantifier,
+    Rule,
+    With,
+)
 from .codegen import function_body
+from .compare import allowed_difference
 from .conditions import add_condition
+from .elaborate import ops_of
 from .flat import Computed, Condition, Each, Flat, FlatValue, NotThere, Scope
 from .helpers import Helpers
 from .places import Places
@@ -43,9 +60,12 @@ def builder_source(
         for condition in waiting:
             if _last_needed(condition, names, flat, helpers.pack) == name:
                 add_condition(condition, flat, helpers, inner, steps)
-    lines = TemplateWriter(rule, flat, helpers, inner).write()
-    items = ["nodes = []; forward = []", *lines.items]
-    items.append(f"return Replacement(n, {_removed(flat, places, inner)}, nodes, forward)")
+    items = _recoding(rule, flat, helpers, inner)
+    if not items:
+        lines = TemplateWriter(rule, flat, helpers, inner).write()
+        made = f"Replacement(n, {_removed(flat, places, inner)}, nodes, forward)"
+        made = _compared(made, rule, flat, inner)
+        items = ["nodes = []; forward = []", *lines.items, f"return {made}"]
     action = "\n".join(f" {line}" for line in items).lstrip()
     body = " graph = context.graph\n" + function_body([(steps.items, action)], "return None")
     arguments = inner.arguments
@@ -62,7 +82,7 @@ def _let(
     name: str, expression: Expr, flat: Flat, helpers: Helpers, places: Places, steps: Steps
 ) -> None:
     """A variable for what a ``let`` computes; where that is nothing, the rule does not fire."""
-    writer = Truth(flat, helpers, places, None)
+    writer = Truth(flat, helpers, places, None, scalars=False)
     expression = chosen(expression, flat.scope, writer)
     found = list(bindings_in(expression, flat.scope, flat, helpers.pack))
     if any(isinstance(each, NotThere) or getattr(each, "absent", False) for each in found):
@@ -120,6 +140,34 @@ def _last_needed(
     found = bindings_in(condition.expression, condition.scope, flat, pack)
     needed = {each.name for each in found if isinstance(each, Computed)}
     return next((name for name, _ in reversed(names) if name in needed), "")
+
+
+def _compared(made: str, rule: Rule, flat: Flat, places: Places) -> str:
+    """``compare codes of x``"""
+    if rule.compare_codes is None:
+        return made
+    found = flat.scope.find(rule.compare_codes)
+    if not isinstance(found, FlatValue) or found.each is not None:
+        raise failure(f'"{rule.compare_codes}" is not one tensor', rule.name_span)
+    return f"compared({made}, {places.at(found)}, {allowed_difference(rule.claim)!r})"
+
+
+def _recoding(rule: Rule, flat: Flat, helpers: Helpers, places: Places) -> list[str]:
+    """``t = recode(t, u8)`` where t is a connected set; no lines for every other template."""
+    if not flat.connected:
+        return []
+    statement, start = flat.connected[0]
+    ops = frozenset(op for each in statement.ops for op in ops_of(each, helpers.pack))
+    match [(each.targets, each.term) for each in rule.template]:
+        case [((target,), Apply(op=op, operands=(Capture(name), Capture(kind))))] if (
+            op.name == "recode" and name == target.name == statement.name and kind in NUMBERS
+        ):
+            table = helpers.constant(f"ops {sorted(ops)}", ops)
+            call = f"recoded(n, {places.at(start)}, {table}, {NUMBERS[kind]})"
+            return [f"return {call}"]
+        case _:
+            note = f"as in `{statement.name} = recode({statement.name}, u8)`"
+            raise failure("a connected set is recoded, and nothing else", statement.span, note)
 
 
 def _removed(flat: Flat, outer: Places, places: Places) -> str:

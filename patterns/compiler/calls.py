@@ -54,7 +54,9 @@ class Calls(Expressions):
     ) -> Code:
         quick = self._quick(function.name, expression, scope)
         if quick is not None:
-            return quick
+            return self.kept(quick, strict)
+        if function.name == "close" and self.scalars:
+            return self._close(expression, scope, strict)
         texts = []
         for parameter, argument in matched(function, expression):
             if argument is None:
@@ -71,6 +73,8 @@ class Calls(Expressions):
         found = binding_of(expression.arguments[0], scope, self.flat)
         if not isinstance(found, FlatValue):
             return None
+        if name == "per_tensor" and not isinstance(self.flat.part(found, "scale"), FlatValue):
+            return None
         place = self.at(found) if name in _QUICK else ""
         match name:
             case "is_const":
@@ -81,8 +85,22 @@ class Calls(Expressions):
                 return Code(f"{place}.is_input", Kind.BOOL)
             case "use_count":
                 return Code(f"len({place}.uses)", Kind.INT)
+            case "per_tensor":
+                scale = self._scale(expression.arguments[0], scope, False)
+                return Code(f"single({scale})", Kind.BOOL)
             case _:
                 return None
+
+    def _close(self, expression: Call, scope: Scope, strict: bool) -> Code:
+        texts = []
+        for parameter, argument in matched(functions()["close"], expression):
+            if argument is None:
+                texts.append(repr(parameter.default))
+            elif parameter.accepts is Accepts.TENSOR:
+                texts.append(self.text(self.number(self.value(argument, scope, strict), strict)))
+            else:
+                texts.append(self._argument(parameter, argument, scope, strict))
+        return self.kept(Code(f"close({', '.join(texts)})", Kind.BOOL), strict)
 
     def _argument(
         self, parameter: Parameter, argument: Expr, scope: Scope, strict: bool

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ..diagnostics import failure
 from ..functions import Accepts, functions
 from ..pack import Pack
-from ..syntax import Call, Compare, Expr, Field, Logical, Member, Name
+from ..syntax import Binary, Call, Compare, Expr, Field, Logical, Member, Name
 from .calls import matched
 from .code import Kind
 from .flat import (
@@ -148,7 +148,7 @@ def cost(condition: Condition, flat: Flat, pack: Pack) -> int:
         return max(cost(Condition(each, inner), flat, pack) for each in guard.conditions)
     if isinstance(expression, Call):
         found = max(found, _cost_of_call(expression, condition, flat))
-    if isinstance(expression, Compare | Member) and any(
+    if isinstance(expression, Compare | Member | Binary) and any(
         isinstance(each, Name | Field)
         and isinstance(binding_of(each, scope, flat), FlatValue)
         for each in operands_of(expression)

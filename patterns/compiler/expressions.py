@@ -58,18 +58,26 @@ _FOLDED: dict[str, Callable[[Any, Any], Any]] = {
     "//": operator.floordiv,
     "%": operator.mod,
 }
+_NUMBERS = (Kind.INT, Kind.LITERAL)
 
 
 class Expressions:
     """Writes expressions over one flat pattern; ``steps`` gets the variables, if there are any."""
 
     def __init__(
-        self, flat: Flat, helpers: Helpers, places: Places, steps: Steps | None = None
+        self,
+        flat: Flat,
+        helpers: Helpers,
+        places: Places,
+        steps: Steps | None = None,
+        scalars: bool = True,
     ) -> None:
         self.flat = flat
         self.helpers = helpers
         self.places = places
         self.steps = steps
+        self.scalars = scalars
+        """Constants of one element may be computed as Python floats: not what a ``let`` binds."""
         self.lists: dict[str, str] = {}
         """Lists that are gone through, and the variable of the element of each."""
 
@@ -214,7 +222,8 @@ class Expressions:
             text = f"quantized_axis({node}, 'axis', {where}, {self.at(found.part_of)})"
             return self.kept(Code(text, Kind.INT), strict)
         # Ops that lack block_size or output_dtype have none: 0 in those that have them.
-        return self.kept(Code(f"(attr({node}, {found.attribute!r}) or 0)", Kind.INT), strict)
+        text = f"({node}.attributes and attr({node}, {found.attribute!r}) or 0)"
+        return self.kept(Code(text, Kind.INT), strict)
 
     # -- parts
 
@@ -243,7 +252,7 @@ class Expressions:
     def part(self, value: FlatValue, part: str, span: Span, strict: bool) -> Code:
         if part == "type":
             place = self.at(value)
-            return self.kept(Code(f"({place}.dtype or type_of({place}))", Kind.TYPE), strict)
+            return self.kept(Code(f"({place}.dtype or kind_of({place}))", Kind.TYPE), strict)
         found = self.flat.part(value, part)
         if isinstance(found, AttributeOf):
             return self.attribute(found, strict)
@@ -281,8 +290,34 @@ class Expressions:
                 return literal(_FOLDED[expression.operator](left.value, right.value))
             except (TypeError, ZeroDivisionError, OverflowError):
                 raise failure("this cannot be computed", expression.span) from None
+        if left.kind in _NUMBERS and right.kind in _NUMBERS:
+            return self._of_numbers(expression.operator, left, right, strict)
         function = OPERATORS[expression.operator]
-        return self.kept(Code(f"{function}({self.text(left)}, {self.text(right)})", Kind.ANY), strict)
+        if self.scalars and function in ("add", "sub", "mul", "div"):
+            function = f"float_{function}"
+            left, right = self.number(left, strict), self.number(right, strict)
+        text = f"{function}({self.text(left)}, {self.text(right)})"
+        return self.kept(Code(text, Kind.ANY), strict)
+
+    def _of_numbers(self, word: str, left: Code, right: Code, strict: bool) -> Code:
+        """Numbers of Python, such as ranks and dimensions."""
+        known = [each for each in (left, right) if each.kind is Kind.INT]
+        kept = [self.kept(each, strict) for each in (left, right)]
+        if not all(is_simple(each.text) or each.kind is Kind.LITERAL for each in kept):
+            function = OPERATORS[word]
+            return Code(f"{function}({left.text}, {right.text})", Kind.INT)
+        tests = [f"{each.text} is None" for each in kept if each.kind is Kind.INT]
+        if word in ("/", "//", "%") and right.kind is not Kind.LITERAL:
+            tests.append(f"{kept[1].text} == 0")
+        assert known
+        text = f"(None if {' or '.join(tests)} else {kept[0].text} {word} {kept[1].text})"
+        return self.kept(Code(text, Kind.INT), strict)
+
+    def number(self, code: Code, strict: bool) -> Code:
+        """A value of the graph as one Python number, where it is one."""
+        if code.kind is Kind.VALUE:
+            return self.kept(Code(f"number({code.text})", Kind.ANY), strict)
+        return code
 
     def _with(
         self, base: Expr, fields: tuple[tuple[str, Expr], ...], scope: Scope, strict: bool

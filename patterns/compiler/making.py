@@ -16,6 +16,8 @@ from qrewrite.engine.protocols import Replacement
 from qrewrite.engine.schemas import split_op
 
 from ..functions.quantized import Quantized, type_part, zeros
+from .compare import compared
+from .connected import recoded
 from .runtime import equal_attribute
 
 MICROSOFT = "com.microsoft"
@@ -213,9 +215,11 @@ def environment() -> Mapping[str, Any]:
     names = (
         all_known,
         as_value,
+        compared,
         joined,
         put,
         quantizer,
+        recoded,
         replayed,
         replayed_as,
         scalar,

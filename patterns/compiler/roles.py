@@ -39,6 +39,8 @@ def _roles(
 ) -> None:
     redefined = _values(flat, replaced)
     kept = _values(flat, read) - redefined
+    # What a connected set starts from is changed with the set, not by a node of the template.
+    kept |= {start for _, start in flat.connected}
     consumers = _consumers(flat, entries)
     for node in flat.nodes:
         made = _made(node)

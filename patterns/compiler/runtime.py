@@ -11,7 +11,6 @@ import numpy as np
 from qrewrite.engine.attributes import decode
 from qrewrite.engine.constants import same_constant
 from qrewrite.engine.graph import Node, Value, consumers
-from qrewrite.engine.inference import type_of
 from qrewrite.engine.schemas import split_op
 
 from ..functions import arithmetic
@@ -26,6 +25,7 @@ from ..functions.quantized import (
     with_parts,
     zero_point_of,
 )
+from . import scalars
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +161,6 @@ def environment() -> dict[str, Any]:
             op_version,
             each_const,
             consumers,
-            type_of,
             const,
             num,
             part,
@@ -174,4 +173,8 @@ def environment() -> dict[str, Any]:
     }
     for name in ("eq", "lt", "le", "add", "sub", "mul", "div", "floordiv", "mod", "neg", "index"):
         names[name] = getattr(arithmetic, name)
+    for each in (scalars.number, scalars.single, scalars.is_zero, scalars.kind_of, scalars.close):
+        names[each.__name__] = each
+    for name in ("add", "sub", "mul", "div"):
+        names[f"float_{name}"] = getattr(scalars, name)
     return names

@@ -70,7 +70,7 @@ class TemplateWriter:
         self.rule = rule
         self.flat = flat
         self.helpers = helpers
-        self.writer = Truth(flat, helpers, places)
+        self.writer = Truth(flat, helpers, places, scalars=False)
         self.places = places
         self.lines = Lines()
         self.attributes = AttributeWriter(self.writer, helpers)

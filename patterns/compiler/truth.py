@@ -13,7 +13,7 @@ from typing import Any
 from ..diagnostics import failure
 from ..syntax import Call, Compare, Conditional, Expr, Field, Literal, Logical, Member, Name, Unary
 from .calls import Calls, set_of
-from .code import Code, Kind
+from .code import Code, Kind, is_simple
 from .elaborate import ops_of
 from .flat import (
     AttributeOf,
@@ -224,19 +224,23 @@ class Truth(Calls):
 
     def _tensors(self, a: Code, word: str, b: Code, positive: bool, strict: bool) -> str:
         if word in ("==", "!="):
-            text = f"eq({self.text(a)}, {self.text(b)})"
+            text = self._equal(a, b)
             return text if (word == "==") is positive else f"({text} is False)"
-        texts = [self._number(a, strict), self._number(b, strict)]
+        a, b = self.number(a, strict), self.number(b, strict)
         if word in (">", ">="):
-            texts.reverse()
-        text = f"{'lt' if word in ('<', '>') else 'le'}({', '.join(texts)})"
+            a, b, word = b, a, word.replace(">", "<")
+        texts = [self.text(a), self.text(b)]
+        text = f"{'lt' if word == '<' else 'le'}({', '.join(texts)})"
+        tested = [each for each in (a, b) if each.kind is not Kind.LITERAL]
+        if len(tested) == 1 and is_simple(tested[0].text):
+            return _quick(tested[0].text, f"{texts[0]} {word} {texts[1]}", text, positive)
         return text if positive else f"({text} is False)"
 
-    def _number(self, code: Code, strict: bool) -> str:
-        """A value of the graph as one number, if it is one, for the cheap case of comparing."""
-        if code.kind is Kind.VALUE:
-            return self.kept(Code(f"num({code.text})", Kind.ANY), strict).text
-        return self.text(code)
+    def _equal(self, a: Code, b: Code) -> str:
+        for one, other in ((a, b), (b, a)):
+            if one.kind is Kind.ZERO_POINT and other.kind is Kind.LITERAL and other.value == 0:
+                return f"is_zero({one.text})"
+        return f"eq({self.text(a)}, {self.text(b)})"
 
     # -- membership
 
@@ -280,6 +284,13 @@ class Truth(Calls):
         if isinstance(found, FlatNode):
             return f"{self.at(found)}.op {word} {set_of(names)}"
         return f"all([each.op {word} {set_of(names)} for each in {self.at(found)}])"
+
+
+def _quick(text: str, on_float: str, general: str, positive: bool) -> str:
+    """A comparison with a number, which most often is that of a float."""
+    if not positive:
+        on_float, general = f"not {on_float}", f"{general} is False"
+    return f"({on_float} if {text}.__class__ is float else {general})"
 
 
 def _negated(text: str, positive: bool) -> str:

@@ -14,9 +14,8 @@ import numpy as np
 
 from qrewrite.engine.numerics import RANGES
 
-from .quantized import const, num
+from .quantized import ARRAYS, const, num
 
-ARRAYS = (np.ndarray, np.generic)
 _LIMIT = 2.0**62
 
 
@@ -29,10 +28,10 @@ def eq(a: Any, b: Any) -> bool | None:
         return None
     if isinstance(a, ARRAYS) or isinstance(b, ARRAYS):
         return _arrays_equal(a, b)
-    if isinstance(a, tuple | list) != isinstance(b, tuple | list):
-        many, one = (a, b) if isinstance(a, tuple | list) else (b, a)
+    if isinstance(a, (tuple, list)) != isinstance(b, (tuple, list)):
+        many, one = (a, b) if isinstance(a, (tuple, list)) else (b, a)
         return all(each == one for each in many)
-    return bool(a == b) if not isinstance(a, tuple | list) else tuple(a) == tuple(b)
+    return bool(a == b) if not isinstance(a, (tuple, list)) else tuple(a) == tuple(b)
 
 
 def _arrays_equal(a: Any, b: Any) -> bool:
@@ -53,7 +52,7 @@ def _ordered(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], bool | 
         a, b = num(a), num(b)
         if a is None or b is None or isinstance(a, str) or isinstance(b, str):
             return None
-        if isinstance(a, tuple | list) or isinstance(b, tuple | list):
+        if isinstance(a, (tuple, list)) or isinstance(b, (tuple, list)):
             a, b = np.asarray(a), np.asarray(b)
         try:
             return bool(np.all(compare(a, b)))
@@ -108,7 +107,7 @@ def _arithmetic(
 
 
 def _of_numbers(compute: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
-    if isinstance(a, tuple | list) and isinstance(b, tuple | list) and compute is operator.add:
+    if isinstance(a, (tuple, list)) and isinstance(b, (tuple, list)) and compute is operator.add:
         return (*a, *b)
     try:
         return compute(a, b)

@@ -17,6 +17,7 @@ from qrewrite.engine.graph import Value
 from qrewrite.engine.inference import shape_of, type_of
 
 Array = NDArray[Any]
+ARRAYS = (np.ndarray, np.generic)
 Tensor = Value | Array
 
 
@@ -53,7 +54,7 @@ def num(thing: Any) -> Any:
         thing = thing.array()
     elif thing.__class__ is Quantized:
         thing = const(thing.data)
-    if isinstance(thing, np.ndarray | np.generic) and thing.size == 1:
+    if isinstance(thing, ARRAYS) and thing.size == 1:
         return thing.item() if thing.dtype.kind in "biuf" else float(thing.astype(np.float64).item())
     return thing
 
