@@ -108,7 +108,9 @@ class Variant:
         Matching(self.flat, self._helpers, steps, places).from_node(self.anchor, ANCHOR, known_op=True)
         waiting = add_conditions(self.flat, self._helpers, places, steps)
         source = builder_source(self.rule.source.rule, self.flat, self._helpers, places, waiting)
-        return Found(tuple(steps.items), source.arguments, source.parameters, source.body)
+        return Found(
+            tuple(steps.items), source.arguments, source.parameters, source.steps, source.body
+        )
 
     @cached_property
     def build(self) -> Any:
@@ -124,6 +126,8 @@ class Found:
     arguments: tuple[str, ...]
     """What the match hands to the builder, as the matcher's text."""
     parameters: tuple[str, ...]
+    computing: tuple[Step, ...]
+    """The steps that the builder takes first, over its parameters: ``let`` and what depends on it."""
     builder: str
 
 

@@ -31,7 +31,7 @@ from .helpers import Helpers
 from .places import Places
 from .references import bindings_in
 from .repetition import removed
-from .steps import Steps
+from .steps import Step, Steps
 from .template import TemplateWriter
 from .truth import Truth
 
@@ -41,6 +41,8 @@ class BuilderSource:
     arguments: tuple[str, ...]
     """What a match hands over, as the text of the matcher, and the parameter for each."""
     parameters: tuple[str, ...]
+    steps: tuple[Step, ...]
+    """What ``let`` computes and the conditions on that, over the parameters."""
     body: str
 
 
@@ -69,7 +71,7 @@ def builder_source(
     action = "\n".join(f" {line}" for line in items).lstrip()
     body = " graph = context.graph\n" + function_body([(steps.items, action)], "return None")
     arguments = inner.arguments
-    return BuilderSource(tuple(arguments), tuple(arguments.values()), body)
+    return BuilderSource(tuple(arguments), tuple(arguments.values()), tuple(steps.items), body)
 
 
 def _lets(rule: Rule) -> Iterable[tuple[str, Expr]]:
