@@ -298,7 +298,7 @@ class TemplateWriter:
         outputs, first = self._outputs(statement, place)
         name, attributes = op.text, self.attributes.write(term, op.text, place.scope, self.lines)
         if is_quantizer(op.text):
-            name = self._quantizer(op.text, term, statement, place, attributes)
+            name = self._quantizer(op.text, term, place, attributes)
         self.lines.add(f"nodes.append(graph.new_node({name}, {operands}, {outputs}, {attributes}))")
         return first
 
@@ -319,15 +319,11 @@ class TemplateWriter:
                 texts.append(self._target(target.name, Place(self.flat.scope)) or "None")
         return f"[{', '.join(texts)}]", texts[0]
 
-    def _quantizer(
-        self, op: str, term: Apply, statement: Assign | None, place: Place, attributes: str
-    ) -> str:
-        """The domain of a quantizing op is that of the one that stood there before."""
+    def _quantizer(self, op: str, term: Apply, place: Place, attributes: str) -> str:
+        """The domain of a quantizing op is that of the one that had this scale before."""
         tensor: Binding | None = None
-        if statement is not None:
-            tensor = self.flat.scope.find(statement.targets[0].name)
-        elif term.operands and isinstance(term.operands[0], Capture):
-            tensor = place.scope.find(term.operands[0].name)
+        if len(term.operands) > 1 and isinstance(term.operands[1], Capture):
+            tensor = place.scope.find(term.operands[1].name)
         like = matched_quantizer(tensor, self.flat)
         where = "None" if like is None else self.writer.at(like)
         code = "None"
