@@ -1,0 +1,73 @@
+"""One rule of a pack applied to a model, and how often it fired."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from onnx import ModelProto
+from qrewrite.engine.fixpoint import run
+from qrewrite.engine.graph import Node
+from qrewrite.engine.io import read_model, to_proto
+from qrewrite.engine.protocols import Phase, Rule
+from qrewrite.patterns.declared_ops import declared_schema
+from qrewrite.patterns.options import settings
+from qrewrite.patterns.pack import Pack, PackRule
+from qrewrite.patterns.program import compile_pack
+
+
+@dataclass(frozen=True)
+class Rewritten:
+    """A rewritten model."""
+
+    model: ModelProto
+    fired: int
+    refused: tuple[str, ...]
+    """Why the engine refused matches."""
+
+
+class Applier:
+    """A rule, or a whole pack, compiled once and applied to many models."""
+
+    def __init__(self, pack: Pack, rule: PackRule | None = None) -> None:
+        self.pack = pack if rule is None else with_rules(pack, [rule, *_followers(pack, rule)])
+        self.rule = rule
+        self._compiled: dict[tuple[tuple[str, object], ...], Sequence[Phase]] = {}
+        self._schemas = tuple(map(declared_schema, self.pack.declarations.values()))
+
+    def apply(
+        self, model: ModelProto, options: Mapping[str, object], seed: int | None = None
+    ) -> Rewritten:
+        """The rewritten model; `model` is left as it is.  `seed` shuffles the order of the nodes."""
+        copy = ModelProto()
+        copy.CopyFrom(model)
+        view = read_model(copy, declared=self._schemas)
+        values = settings(self.pack, dict(options))  # type: ignore[arg-type]  # checked there
+        key = tuple(sorted(values.items()))
+        if key not in self._compiled:
+            self._compiled[key] = compile_pack(self.pack, values)
+        phases = self._compiled[key]
+        outcome = run(view, phases, values, filter=self._is_meant, seed=seed, checked=True)
+        fired = len(outcome.applied)
+        return Rewritten(to_proto(view), fired, tuple(reason for _, reason in outcome.refused))
+
+    def _is_meant(self, rule: Rule, node: Node) -> bool:
+        return self.rule is None or rule.name == self.rule.name
+
+
+def with_rules(pack: Pack, rules: Sequence[PackRule]) -> Pack:
+    """The pack with these rules alone."""
+    return replace(pack, rules=tuple(rules))
+
+
+def _followers(pack: Pack, rule: PackRule) -> list[PackRule]:
+    """The rules that must follow this one, and those that must follow them."""
+    found: dict[str, PackRule] = {}
+    waiting = list(rule.rule.then)
+    while waiting:
+        name = waiting.pop()
+        follower = pack.rule(name)
+        if follower is not None and name not in found and name != rule.name:
+            found[name] = follower
+            waiting += follower.rule.then
+    return list(found.values())

@@ -1,0 +1,82 @@
+"""From a rule to a graph in which everything is settled: a match of the rule, or a near miss."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from qrewrite.patterns.pack import Pack
+from qrewrite.patterns.syntax import Expr, Rule, Where
+
+from .draws import Draw, chance
+from .expand_pattern import Unsatisfiable, expand_rule
+from .expressions import Atom, Atoms, elements
+from .settle_contents import settle_contents
+from .settle_grids import settle_grids
+from .settle_shapes import settle_shapes, sort_nodes
+from .settle_types import settle_options, settle_opset, settle_types
+from .solver import Solver
+from .structure import Choice
+from .truth import holds
+from .world import World
+
+
+@dataclass
+class Solved:
+    """A settled graph, and which places of the rule it exercises."""
+
+    world: World
+    choices: list[Choice] = field(default_factory=list)
+    broken: Choice | None = None
+    """The condition that a near miss breaks."""
+
+
+def solve(pack: Pack, rule: Rule, draw: Draw, miss: int | None = None) -> Solved:
+    """Settle a graph that `rule` must match; with `miss`, one that breaks its condition of that number.
+
+    Raises Unsatisfiable where a choice cannot be completed.
+    """
+    tame = not chance(draw, 45)
+    structure = expand_rule(pack, rule, draw)
+    sort_nodes(structure)
+    world = World(structure)
+    conditions = all_conditions(rule, structure.conditions)
+    parts = Atoms(pack, {*structure.captures, *structure.absent}, structure.absent, draw)
+    atoms: list[Atom] = []
+    broken: Choice | None = None
+    for index, condition in enumerate(conditions):
+        lists = {name: structure.captures[name] for name in structure.lists}
+        for each in elements(condition, lists):
+            if index == miss:
+                found = parts.of(each, False)
+                broken = found[0].choice if found else None
+            else:
+                found = parts.of(each)
+            atoms += found
+    if miss is not None and broken is None:
+        raise Unsatisfiable("there is no such condition to break")
+    solver = Solver(world, atoms, draw, tame)
+    if not solver.consistent():
+        raise Unsatisfiable("the conditions contradict each other")
+    _settle(solver, pack)
+    choices = [*structure.choices, *parts.choices]
+    choices += [atom.choice for atom in atoms if holds(atom.expression, world) is atom.holds]
+    return Solved(world, choices, broken)
+
+
+def _settle(solver: Solver, pack: Pack) -> None:
+    settle_options(solver, pack)
+    settle_opset(solver, pack)
+    settle_types(solver)
+    settle_shapes(solver)
+    settle_grids(solver)
+    solver.world.complete = True
+    settle_contents(solver)
+    if solver.broken():
+        raise Unsatisfiable("the conditions contradict each other here")
+
+
+def all_conditions(rule: Rule, of_fragments: Sequence[Expr]) -> list[Expr]:
+    """The conditions of a rule, those of the fragments it uses last."""
+    own = [c for clause in rule.clauses if isinstance(clause, Where) for c in clause.conditions]
+    return [*own, *of_fragments]
