@@ -49,11 +49,6 @@ class Expressions:
             self._report.error(
                 expression.span, f"a condition must be true or false, but this is {kind.value}"
             )
-        for each in _conjuncts(expression):
-            if isinstance(each, Call) and each.function == "present":
-                for argument in each.arguments:
-                    if isinstance(argument, Name):
-                        scope.present(argument.id)
 
     def kind(self, expression: Expr, scope: Scope) -> Kind:
         """What an expression is; ANY where it is wrong or not known."""
@@ -343,9 +338,3 @@ def _alike(left: Kind, right: Kind) -> bool:
         or (left in NUMERIC and right in NUMERIC)
         or (left in lists and right in lists)
     )
-
-
-def _conjuncts(expression: Expr) -> tuple[Expr, ...]:
-    if isinstance(expression, Logical) and expression.operator == "and":
-        return tuple(each for operand in expression.operands for each in _conjuncts(operand))
-    return (expression,)

@@ -27,6 +27,7 @@ from ..syntax import (
     Logical,
     Name,
     Presence,
+    Quantifier,
     Rule,
     Term,
     Use,
@@ -74,12 +75,11 @@ class Counter:
     def _changes(self, rule: Rule) -> tuple[Measure, ...]:
         stays, results = kept(rule), produced(rule)
         gone = [each.term for each in statements(rule) if each not in stays]
-        gone += [
-            each.term for each in rule.pattern if isinstance(each, Use) and each.result in results
-        ]
+        uses = [each for each in rule.pattern if isinstance(each, Use) and each.result in results]
         made = [assign.term for assign in rule.template]
         constants, chains = constant_names(rule), _chains_put_back(rule)
-        varies = any(_varies(each) for term in (*gone, *made) for each in subterms(term))
+        terms = (*gone, *made, *(each.term for each in uses))
+        varies = bool(uses) or any(_varies(each) for term in terms for each in subterms(term))
         found = []
         for setting in SETTINGS if varies else SETTINGS[:1]:
             count = _Count(self, setting, constants, chains)
@@ -87,6 +87,8 @@ class Counter:
                 count.add(term, 1)
             for term in gone:
                 count.add(term, -1)
+            for use in uses:
+                count.add(use.term, -setting.length if use.quantifier is Quantifier.EACH else -1)
             found.append(count.measure())
         return tuple(found) if varies else tuple(found * len(SETTINGS))
 

@@ -25,6 +25,7 @@ from ..syntax import (
 from .attributes import Attributes
 from .bindings import Bindings, Role
 from .ops import Ops
+from .recoding import connected
 from .report import Report
 from .roots import kept, produced
 from .signatures import Opsets, Signature, Signatures
@@ -64,7 +65,7 @@ class Nodes:
                 self._pattern(statement.term, opsets, read, replayed, removed=removed)
         if _sets_are_bound(rule, bindings):
             self._unused_sets(rule, bindings)
-        for assign in rule.template:
+        for assign in () if connected(rule) else rule.template:
             for node in nodes(assign.term):
                 self._template(node, opsets, bindings)
             if isinstance(assign.term, Apply):

@@ -7,6 +7,7 @@ from ..syntax import Rule
 from .bindings import Bindings
 from .claims import Claims
 from .collect import Collector
+from .compiles import check_compiles
 from .declarations import Declarations
 from .expressions import Expressions
 from .facts import Facts
@@ -95,4 +96,5 @@ class PackChecks:
     def rules_together(self) -> None:
         """What is wrong with rules beside each other."""
         Termination(self._pack, self.report, self._signatures, self.facts).marked()
+        check_compiles(self._pack, self.report, self.facts)
         Overlap(self._pack, self.report, self._signatures, self.facts).check()

@@ -26,6 +26,7 @@ from .facts import Facts, type_words
 from .inference import Inference, key_of, wrong_constants
 from .nodes import Nodes
 from .ranges import Range
+from .recoding import connected
 from .report import Report
 from .signatures import NEWEST, Opsets, Signature, Signatures
 from .walk import names_in, nodes
@@ -56,7 +57,7 @@ class Satisfiable:
         if facts.wrong:
             optional = {name for name, each in bindings.names.items() if each.optional}
             self._blame(before, conditions, frozenset(optional))
-        else:
+        elif connected(rule) is None:
             self._types_fit(rule, bindings, opsets, facts)
         self._constants(rule, opsets)
         return facts

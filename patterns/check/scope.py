@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 
 from ..syntax import Apply, Expr, Rule
@@ -69,11 +69,6 @@ class Scope:
     used: set[str] = field(default_factory=set)
     unknown: set[str] = field(default_factory=set)
     """Names reported as unbound: once is enough."""
-
-    def present(self, name: str) -> None:
-        """A condition has made sure that an optional capture is there."""
-        if name in self.names:
-            self.names[name] = replace(self.names[name], optional=False)
 
 
 def scope_of(bindings: Bindings, rule: Rule | None = None) -> Scope:

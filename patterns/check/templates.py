@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from ..diagnostics import did_you_mean
 from ..pack import Pack
@@ -11,6 +12,7 @@ from ..syntax import (
     Alternatives,
     Apply,
     Arity,
+    Assign,
     Attribute,
     Capture,
     Constant,
@@ -27,6 +29,7 @@ from ..syntax import (
 )
 from .bindings import Bindings, Role, captures_of
 from .expressions import Expressions
+from .recoding import check_recoding, connected
 from .report import Report
 from .roots import is_optional, outputs, roots, siblings, values_read
 from .scope import PARTS, Kind, Meaning, Scope
@@ -42,11 +45,20 @@ class Templates:
         self._expressions = expressions
 
     def rule(self, rule: Rule, bindings: Bindings, scope: Scope) -> None:
+        whole = connected(rule)
+        if whole is not None:
+            check_recoding(rule, whole, self._report)
+            scope.used.add(whole.name)
+            return
         self._targets(rule, bindings)
         for statement in rule.template:
             own = {target.name for target in statement.targets}
             inner = _with_targets(scope, rule, bindings)
-            self._term(statement.term, inner, bindings, False)
+            term = statement.term
+            if self._one_each(statement):  # the results are the list that is gone through
+                assert isinstance(term, Apply)
+                term = replace(term, arity=Arity.ONE)
+            self._term(term, inner, bindings, term is not statement.term)
             for each in subterms(statement.term):
                 if isinstance(each, Capture) and each.part is None and each.name in own:
                     self._report.error(each.span, f'"{each.name}" is made out of itself')
@@ -78,6 +90,20 @@ class Templates:
                 message = f'the template does not produce "{root.name}"'
                 note = "produce it, or write & before a node that is only looked at"
                 self._report.error(root.span, message, note)
+
+    def _one_each(self, statement: Assign) -> bool:
+        """``y... = Q(v)...`` makes a node for each element of y; a fragment gives no list."""
+        lists = [each for each in statement.targets if each.arity is Arity.REPEATED]
+        term = statement.term
+        if not lists or not isinstance(term, Apply):
+            return False
+        if term.arity is Arity.REPEATED:
+            return True
+        if not term.op.domain and term.op.name in self._pack.fragments:
+            message = f'{term.op.name} gives one value, but "{lists[0].name}" is a list'
+            note = f"write {term.op.name}(...)... to make one for each element"
+            self._report.error(term.span, message, note)
+        return False
 
     # -- terms
 
@@ -120,7 +146,7 @@ class Templates:
         if meaning.optional and term.arity is Arity.ONE:
             written = term.name if term.part is None else f"{term.name}.{term.part}"
             message = f'"{term.name}" may be absent: write {written}?'
-            self._report.error(term.span, message, f"or require it: present({term.name})")
+            self._report.error(term.span, message)
 
     def _part(self, term: Capture, meaning: Meaning) -> None:
         part = term.part
