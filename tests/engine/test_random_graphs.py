@@ -130,7 +130,7 @@ RULES = [
         lambda node: pair if (pair := beside(node)) and pair[1].op == "Relu" else None,
         merge,
     ),
-    # Never stands: what it makes is a Max, which no rule goes on from.
+    # Never stands: what follows is undone itself, since nothing goes on from it.
     PythonRule(
         "in_vain",
         ("Sub",),
@@ -138,9 +138,11 @@ RULES = [
         lambda graph, node: Replacement(
             node, [node], [graph.new_node("Max", node.inputs, node.outputs)]
         ),
-        then=("drop_identity",),
+        then=("in_vain_too",),
     ),
+    PythonRule("in_vain_too", ("Max",), lambda node: (node,), subtract, then=("nothing",)),
 ]
+
 
 def unnamed(proto: onnx.ModelProto) -> onnx.ModelProto:
     """A copy without node names: onnxruntime does not take repeated ones."""
