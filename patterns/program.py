@@ -46,7 +46,7 @@ class CompiledPhase:
     def __init__(self, name: str, rules: Sequence[CompiledRule], helpers: Helpers) -> None:
         self.name = name
         self.rules = rules
-        self._helpers = helpers
+        self.helpers = helpers
         self._matchers: dict[str, Matcher | None] = {}
 
     def matcher(self, op: str) -> Matcher | None:
@@ -54,7 +54,7 @@ class CompiledPhase:
             variants = [
                 variant for rule in self.rules for variant in rule.variants if op in variant.ops
             ]
-            self._matchers[op] = compile_matcher(variants, self._helpers) if variants else None
+            self._matchers[op] = compile_matcher(variants, self.helpers) if variants else None
         return self._matchers[op]
 
 
