@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+import numpy as np
+
 from .bound import Bound
 from .change import Change
 from .dead import remove_dead_nodes
@@ -48,7 +50,9 @@ def run(
     reported to (slow, for tests). Raises CycleError, naming them, if rules feed each other without
     end; RuleError, naming rule and node, if a rule's own computation fails.
     """
-    return _Run(model, phases, options or {}, filter, seed, checked, progress).run()
+    # Constants that rules compute may be infinite or NaN: their conditions look at that.
+    with np.errstate(all="ignore"):
+        return _Run(model, phases, options or {}, filter, seed, checked, progress).run()
 
 
 class _Run:
