@@ -57,6 +57,11 @@ class Calls(Expressions):
             return self.kept(quick, strict)
         if function.name == "close" and self.scalars:
             return self._close(expression, scope, strict)
+        if function.name == "max" and self.scalars and _is_magnitude(expression):
+            inner = expression.arguments[0]
+            assert isinstance(inner, Call)
+            text = self.plain(inner.arguments[0], scope, strict)
+            return self.kept(Code(f"magnitude({text})", Kind.ANY), strict)
         texts = []
         for parameter, argument in matched(function, expression):
             if argument is None:
@@ -68,7 +73,7 @@ class Calls(Expressions):
 
     def _quick(self, name: str, expression: Call, scope: Scope) -> Code | None:
         """Questions that a value answers itself."""
-        if len(expression.arguments) != 1:
+        if not expression.arguments or expression.keywords:
             return None
         found = binding_of(expression.arguments[0], scope, self.flat)
         if not isinstance(found, FlatValue):
@@ -85,7 +90,14 @@ class Calls(Expressions):
                 return Code(f"{place}.is_input", Kind.BOOL)
             case "use_count":
                 return Code(f"len({place}.uses)", Kind.INT)
-            case "per_tensor":
+            case "rank" | "size":
+                return Code(f"{name}({place})", Kind.INT)
+            case "dim" if len(expression.arguments) == 2:
+                position = self.value(expression.arguments[1], scope)
+                simple = position.kind in (Kind.LITERAL, Kind.INT)
+                text = position.text if simple else f"num({self.text(position)})"
+                return Code(f"dim({place}, {text})", Kind.INT)
+            case "per_tensor" if len(expression.arguments) == 1:
                 scale = self._scale(expression.arguments[0], scope, False)
                 return Code(f"single({scale})", Kind.BOOL)
             case _:
@@ -184,7 +196,16 @@ class Calls(Expressions):
         return [(condition, inner) for condition in guard.conditions]
 
 
-_QUICK = frozenset({"is_const", "is_output", "is_input", "use_count"})
+_QUICK = frozenset({"is_const", "is_output", "is_input", "use_count", "rank", "dim", "size"})
+
+
+def _is_magnitude(call: Call) -> bool:
+    """``max(abs(t))``"""
+    match call.arguments:
+        case (Call(function="abs", arguments=(_,)),):
+            return True
+        case _:
+            return False
 
 
 def set_of(ops: Sequence[str]) -> str:

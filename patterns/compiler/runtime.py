@@ -145,6 +145,11 @@ def each_const(things: Iterable[Any]) -> tuple[Any, ...] | None:
     return None if any(each is None for each in found) else found
 
 
+_SCALARS = (
+    "number single is_zero kind_of close rank dim size magnitude".split()
+)
+
+
 def environment() -> dict[str, Any]:
     """The names that generated code refers to."""
     names: dict[str, Any] = {
@@ -173,8 +178,8 @@ def environment() -> dict[str, Any]:
     }
     for name in ("eq", "lt", "le", "add", "sub", "mul", "div", "floordiv", "mod", "neg", "index"):
         names[name] = getattr(arithmetic, name)
-    for each in (scalars.number, scalars.single, scalars.is_zero, scalars.kind_of, scalars.close):
-        names[each.__name__] = each
+    for name in _SCALARS:
+        names[name] = getattr(scalars, name)
     for name in ("add", "sub", "mul", "div"):
         names[f"float_{name}"] = getattr(scalars, name)
     return names

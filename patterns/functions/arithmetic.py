@@ -2,6 +2,7 @@
 
 Floats are computed in the type of the operands, as the runtime does (f32 * f32 is f32, rounded once);
 a number written in a rule takes that type.  Integers are computed exactly: the result is int64.
+Overflow and division by zero give infinity and NaN, of which the engine lets numpy not warn.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from qrewrite.engine.numerics import RANGES
 
 from .quantized import ARRAYS, const, num
 
+_FEW = 64
 _LIMIT = 2.0**62
 
 
@@ -40,7 +42,7 @@ def _arrays_equal(a: Any, b: Any) -> bool:
     if a.dtype != b.dtype and not (is_integer(a) and is_integer(b)):
         return False
     try:
-        return bool(np.all(np.equal(a, b)))
+        return _every(np.equal(a, b))
     except ValueError:
         return False
 
@@ -55,11 +57,18 @@ def _ordered(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], bool | 
         if isinstance(a, (tuple, list)) or isinstance(b, (tuple, list)):
             a, b = np.asarray(a), np.asarray(b)
         try:
-            return bool(np.all(compare(a, b)))
+            return _every(compare(a, b))
         except ValueError:
             return False
 
     return ordered
+
+
+def _every(result: Any) -> bool:
+    """Whether all of some truth values are true; of few, Python is faster than numpy."""
+    if not isinstance(result, np.ndarray):
+        return bool(result)
+    return all(result.ravel().tolist()) if result.size <= _FEW else bool(result.all())
 
 
 lt = _ordered(operator.lt)
@@ -79,8 +88,7 @@ def _like(number: Any, other: Any) -> Any:
     kind = getattr(other, "dtype", None)
     if kind is None or kind.kind == "O" or is_integer(other):
         return np.asarray(number)
-    with np.errstate(all="ignore"):
-        return np.asarray(number, kind)
+    return np.asarray(number, kind)
 
 
 def _arithmetic(
@@ -98,8 +106,7 @@ def _arithmetic(
         if is_integer(a) and is_integer(b):
             return _of_integers(compute, size, a, b)
         try:
-            with np.errstate(all="ignore"):
-                return compute(a, b)
+            return compute(a, b)
         except (TypeError, ValueError):
             return None
 
