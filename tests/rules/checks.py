@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from typing import Any
 
 import numpy as np
 import onnx
 import onnxruntime
-import qrewrite
 from numpy.typing import NDArray
 from onnx import GraphProto, ModelProto, NodeProto, numpy_helper
 
+from qrewrite.rewriting import Program, Recipe, rewrite_by
 from qrewrite.testing import exact
 
 from .graphs import feeds as random_feeds
@@ -20,12 +22,19 @@ Arrays = Mapping[str, NDArray[np.generic]]
 ACCUMULATING = {"QLinearConv", "QLinearMatMul", "QGemm", "MatMulIntegerToFloat"}
 
 
+@cache
+def program(pack: str, options: tuple[tuple[str, Any], ...]) -> Program:
+    """A pack with options, compiled once for all tests."""
+    return Recipe((pack,), options=dict(options)).prepare()
+
+
 def apply(model: ModelProto, pack: str = "ort-cpu", **options: object) -> ModelProto:
     """The rewritten model; the original is left alone, and a second run must change nothing."""
     original = model.SerializeToString(deterministic=True)
-    result = qrewrite.rewrite(model, pack, options=options).model
+    compiled = program(pack, tuple(sorted(options.items())))
+    result = rewrite_by(compiled, model).model
     assert model.SerializeToString(deterministic=True) == original, "the input model was changed"
-    again = qrewrite.rewrite(result, pack, options=options).model
+    again = rewrite_by(compiled, result).model
     assert operations(again) == operations(result), "not idempotent"
     return result
 
@@ -119,7 +128,9 @@ def assert_rewritten(
     found = operations(result)
     assert {op: found[op] for op in counts} == dict(counts), dict(found)
     assert_valid(result)
-    for each in feeds or (random_feeds(model, seed, sizes) for seed in range(2)):
+    if feeds is None:
+        feeds = [random_feeds(model, seed, sizes) for seed in range(2)]
+    for each in feeds:
         assert_close(run(model, each), run(result, each), quanta)
         assert_fused_ops_exact(result, each)
     return result
