@@ -17,7 +17,8 @@ from qrewrite.engine.fixpoint import Progress
 from qrewrite.progress import progress_line
 from qrewrite.report import Report
 from qrewrite.rewriting import Program, Recipe, rewrite_by
-from qrewrite.targets import Target
+from qrewrite.sentence import sentence
+from qrewrite.targets import Target, make_folder
 
 
 def run_all(recipe: Recipe, targets: Sequence[Target], workers: int | None = None) -> list[Report]:
@@ -45,10 +46,13 @@ def _rewrite(program: Program, target: Target, progress: Progress | None = None)
     try:
         result = rewrite_by(program, target.model, progress)
         if target.output:
+            make_folder(target)
             result.save(target.output)
         summary = result.summary
-    except QrewriteError as problem:
-        error = str(problem)
+    except (QrewriteError, OSError, MemoryError) as problem:
+        error = sentence(problem)
+        if str(target.model) not in error:
+            error = f"{target.model}: {error}"
     seconds = time.perf_counter() - start
     name = program.pack.name
     return Report(str(target.model), output, name, program.options, seconds, summary, error)

@@ -16,6 +16,7 @@ from typing import NoReturn
 from qrewrite import __version__
 from qrewrite.commands import apply, check, fmt, packs
 from qrewrite.engine.errors import QrewriteError
+from qrewrite.sentence import sentence
 
 BAD_INPUT = 2
 INTERRUPTED = 130  # 128 + SIGINT, as shells report it
@@ -39,16 +40,6 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-def describe(error: BaseException) -> str:
-    """One sentence for an error that is not a defect of this program."""
-    if isinstance(error, OSError) and error.strerror:
-        names = [str(name) for name in (error.filename, error.filename2) if name is not None]
-        return ": ".join([*names, error.strerror])
-    if isinstance(error, MemoryError):
-        return "not enough memory"
-    return str(error)
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line `argv` (without the program's name); returns the exit status."""
     try:
@@ -64,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("qrewrite: interrupted", file=sys.stderr)
         return INTERRUPTED
     except (QrewriteError, OSError, MemoryError) as error:
-        print(f"qrewrite: {describe(error)}", file=sys.stderr)
+        print(f"qrewrite: {sentence(error)}", file=sys.stderr)
         return BAD_INPUT
 
 

@@ -89,4 +89,5 @@ def _note(entry: PackRule, times: int) -> str:
     rule = entry.rule
     what = rule.title or rule.name
     why = f": {rule.doc}" if rule.doc else ""
-    return f"{what} ({times} times, {claim_of(rule)}){why}"
+    often = "once" if times == 1 else f"{times} times"
+    return f"{what} ({often}, {claim_of(rule)}){why}"

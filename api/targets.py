@@ -35,11 +35,14 @@ def find_targets(inputs: Sequence[str], output: str | None) -> list[Target]:
     if len(inputs) == 1 and not Path(inputs[0]).is_dir() and not place.is_dir():
         if output.endswith(("/", os.sep)):
             raise FileError(f"the output folder {output!r} does not exist")
-        return _checked([Target(found[0][0], place)])
+        check_target(place)
+        return [Target(found[0][0], place)]
     if not place.is_dir():
         reason = "is not a folder" if place.exists() else "does not exist"
         raise FileError(f"the output of several models goes to a folder, and {output!r} {reason}")
-    return _checked([Target(model, place / relative) for model, relative in found])
+    targets = [Target(model, place / relative) for model, relative in found]
+    _check_outputs(targets)
+    return targets
 
 
 def _models(path: Path) -> list[tuple[Path, Path]]:
@@ -54,8 +57,14 @@ def _models(path: Path) -> list[tuple[Path, Path]]:
     return [(model, model.relative_to(path)) for model in models]
 
 
-def _checked(targets: list[Target]) -> list[Target]:
-    """Fail before the work, not after it, where the result could not be kept."""
+def make_folder(target: Target) -> None:
+    """Make the sub-folder, of the output folder, that a model from a sub-folder is written to."""
+    if target.output is not None:
+        target.output.parent.mkdir(parents=True, exist_ok=True)
+
+
+def _check_outputs(targets: Sequence[Target]) -> None:
+    """Fail before the work, not after it, where a result could not be kept."""
     taken: dict[Path, Path] = {}
     for target in targets:
         assert target.output is not None
@@ -67,4 +76,3 @@ def _checked(targets: list[Target]) -> list[Target]:
                 f"{str(other)!r} and {str(target.model)!r} would both be written to"
                 f" {str(target.output)!r}"
             )
-    return targets

@@ -38,11 +38,11 @@ def test_fuses_and_says_so(folder: Path) -> None:
 
 
 def test_says_what_was_recoded_and_why(folder: Path) -> None:
-    words = ("apply", MODELS / "fq_cnn.onnx", "--dry-run", *PACK)
+    words = ("apply", MODELS / "ppocr_cls.u8s8pc.op13.pre.onnx", "--dry-run", *PACK)
     outcome = qrewrite(*words, folder=folder)
     assert outcome.status == 0, outcome.stderr
     recoded = [line for line in outcome.stdout.splitlines() if line.startswith("re-coded: ")]
-    assert any("bias" in line and "times" in line for line in recoded), outcome.stdout
+    assert any("become uint8" in line and "53 times" in line for line in recoded), outcome.stdout
 
 
 def test_model_that_no_rule_fits_goes_out_as_it_came_in(folder: Path) -> None:
