@@ -106,7 +106,7 @@ def rewrite_by(
         made_nodes(view),
         recoding_notes(program.pack, times),
     )
-    return RewriteResult(summary, view)
+    return RewriteResult(summary, view, program, tuple(outcome.applied))
 
 
 def rewrite(

@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
     from qrewrite.targets import find_targets
 
     _check_usage(arguments)
-    recipe = _recipe(arguments)
+    recipe = recipe_of(arguments)
     targets = find_targets(arguments.models, None if arguments.dry_run else arguments.output)
     reports = run_all(recipe, targets, arguments.jobs)
     if arguments.report:
@@ -97,7 +97,8 @@ def _check_usage(arguments: argparse.Namespace) -> None:
         check_target(Path(arguments.report))
 
 
-def _recipe(arguments: argparse.Namespace) -> Recipe:
+def recipe_of(arguments: argparse.Namespace) -> Recipe:
+    """What the options that choose packs, rules and nodes say."""
     from qrewrite.rewriting import Recipe
 
     options = {}
