@@ -77,7 +77,11 @@ class _Run:
         self.outcome = Outcome()
         self.contexts = {graph: Context(model, graph, options) for graph in model.graphs}
         self.rules = {rule.name: rule for phase in phases for rule in phase.rules}
-        self.anchors = {op for rule in self.rules.values() for op in rule.anchors}
+        self.anchors_of = [{op for rule in phase.rules for op in rule.anchors} for phase in phases]
+        self.anchors: set[str] = set().union(*self.anchors_of)
+        self.all_nodes: list[Node] = []
+        self.listed_at = -1
+        """Number of rewrites when `all_nodes` was listed."""
         self.alone: dict[str, Matcher] = {}
         self.touched: list[Node] = []
         """Nodes to look at again, by all phases, in the order of the changes."""
@@ -92,8 +96,9 @@ class _Run:
         while True:
             before = len(self.outcome.applied)
             for index, phase in enumerate(self.phases):
-                nodes = list(self.model.nodes()) if everything else self._touched_since(seen[index])
-                self._run_phase(phase, nodes)
+                nodes = self._all_nodes() if everything else self._touched_since(seen[index])
+                anchors = self.anchors_of[index]
+                self._run_phase(phase, [node for node in nodes if node.op in anchors])
                 seen[index] = len(self.touched)
             if len(self.outcome.applied) > before:
                 everything = False
@@ -102,21 +107,29 @@ class _Run:
             else:
                 everything = True
 
+    def _all_nodes(self) -> list[Node]:
+        """Every node, outer graphs first, in topological order; listed again after a rewrite."""
+        if self.listed_at != len(self.outcome.applied):
+            self.listed_at = len(self.outcome.applied)
+            self.all_nodes = list(self.model.nodes())
+        return self.all_nodes
+
     def _touched_since(self, start: int) -> list[Node]:
         return [node for node in dict.fromkeys(self.touched[start:]) if node.alive]
 
     def _run_phase(self, phase: Phase, nodes: list[Node]) -> None:
+        """Visit these nodes, and those around what changes, until none is left."""
         matchers: dict[str, Matcher | None] = {}
-        for op in dict.fromkeys(node.op for node in nodes):
-            matchers[op] = phase.matcher(op)
-        work = self.work = Worklist((n for n in nodes if matchers[n.op] is not None), self.seed)
+        work = self.work = Worklist(nodes, self.seed)
         visits = 0
         while work:
             node = work.pop()
             if not node.alive:
                 continue
             op = node.op
-            matcher = matchers[op] if op in matchers else matchers.setdefault(op, phase.matcher(op))
+            if op not in matchers:
+                matchers[op] = phase.matcher(op)
+            matcher = matchers[op]
             if matcher is None:
                 continue
             self.node = node
