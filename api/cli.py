@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from qrewrite import __version__
-from qrewrite.commands import apply, check, explain, fmt, packs
+from qrewrite.commands import apply, check, explain, fmt, packs, verify
 from qrewrite.engine.errors import QrewriteError
 from qrewrite.sentence import sentence
 
@@ -35,7 +35,7 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"qrewrite {__version__}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (apply, explain, check, fmt, packs):
+    for command in (apply, explain, verify, check, fmt, packs):
         command.add_parser(commands)
     return top
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 
 from onnx import ModelProto
 from qrewrite.engine.fixpoint import run
-from qrewrite.engine.graph import Node
 from qrewrite.engine.io import read_model, to_proto
-from qrewrite.engine.protocols import Phase, Rule
+from qrewrite.engine.protocols import Matcher, Phase, Rule
 from qrewrite.patterns.declared_ops import declared_schema
 from qrewrite.patterns.options import settings
 from qrewrite.patterns.pack import Pack, PackRule
@@ -45,14 +44,26 @@ class Applier:
         values = settings(self.pack, dict(options))  # type: ignore[arg-type]  # checked there
         key = tuple(sorted(values.items()))
         if key not in self._compiled:
-            self._compiled[key] = compile_pack(self.pack, values)
-        phases = self._compiled[key]
-        outcome = run(view, phases, values, filter=self._is_meant, seed=seed, checked=True)
+            phases: Sequence[Phase] = compile_pack(self.pack, values)
+            if self.rule is not None:
+                phases = [_Alone(phase, self.rule.name) for phase in phases]
+            self._compiled[key] = phases
+        outcome = run(view, self._compiled[key], values, seed=seed, checked=True)
         fired = len(outcome.applied)
         return Rewritten(to_proto(view), fired, tuple(reason for _, reason in outcome.refused))
 
-    def _is_meant(self, rule: Rule, node: Node) -> bool:
-        return self.rule is None or rule.name == self.rule.name
+
+class _Alone:
+    """A phase in which one rule alone is tried; the others are there to follow it."""
+
+    def __init__(self, phase: Phase, rule: str) -> None:
+        self.name = phase.name
+        self.rules: Sequence[Rule] = phase.rules
+        self._rule = next((each for each in phase.rules if each.name == rule), None)
+        self._matcher = self._rule.matcher() if self._rule is not None else None
+
+    def matcher(self, op: str) -> Matcher | None:
+        return self._matcher if self._rule is not None and op in self._rule.anchors else None
 
 
 def with_rules(pack: Pack, rules: Sequence[PackRule]) -> Pack:

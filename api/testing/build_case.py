@@ -38,8 +38,7 @@ def build_case(solved: Solved, draw: Draw, embed: bool = True, keep_outputs: boo
     """
     world = solved.world
     parts = _core(world)
-    if embed and chance(draw, 30):
-        _before(world, parts, draw)
+    _before(world, parts, draw, embed and chance(draw, 30))
     _after(world, parts, draw, embed, keep_outputs)
     if embed:
         _share(world, parts, draw)
@@ -92,27 +91,34 @@ def _quantizer(parts: _Parts, op: str, source: str, result: str, dtype: str) -> 
     parts.nodes.append(helper.make_node(op, [source, *names], [result], name=f"{op}_{result}"))
 
 
-def _before(world: World, parts: _Parts, draw: Draw) -> None:
-    """One 8-bit input is computed: from a float input by Q, behind a Softsign between DQ and Q."""
+def _before(world: World, parts: _Parts, draw: Draw, further: bool) -> None:
+    """Values that nodes outside of the pattern compute; `further`: a graph input becomes one."""
+    computed = sorted(world.computed)
     eight = [s for s in sorted(world.inputs) if world.dtypes[s] in ("u8", "i8")]
-    if not eight:
-        return
-    slot = pick(draw, eight)
+    if further and eight:
+        computed.append(pick(draw, eight))
+    core, parts.nodes = parts.nodes, []
+    for index, slot in enumerate(computed):
+        _compute(world, parts, slot, f"outer{index}", chance(draw, 50))
+    parts.nodes += core
+
+
+def _compute(world: World, parts: _Parts, slot: Slot, source: str, short: bool) -> None:
+    """One value: by Softsign of a float, by Q of one, or by DQ, Softsign and Q of codes."""
     name, dtype, shape = name_of(slot), world.dtypes[slot], world.shapes[slot]
     parts.inputs = [info for info in parts.inputs if info.name != name]
-    core = parts.nodes
-    parts.nodes = []
-    if chance(draw, 50):
-        parts.inputs.append(value_info("outer_in", "f32", shape))
-        _quantizer(parts, "QuantizeLinear", "outer_in", name, dtype)
+    if dtype == "f32":
+        parts.inputs.append(value_info(source, "f32", shape))
+        parts.nodes.append(helper.make_node("Softsign", [source], [name], name=f"{source}_node"))
+    elif short or dtype not in ("u8", "i8"):
+        parts.inputs.append(value_info(source, "f32", shape))
+        _quantizer(parts, "QuantizeLinear", source, name, dtype)
     else:
-        parts.inputs.append(value_info("outer_in", dtype, shape))
-        _quantizer(parts, "DequantizeLinear", "outer_in", "outer_real", dtype)
-        parts.nodes.append(
-            helper.make_node("Softsign", ["outer_real"], ["outer_soft"], name="outer")
-        )
-        _quantizer(parts, "QuantizeLinear", "outer_soft", name, dtype)
-    parts.nodes += core
+        parts.inputs.append(value_info(source, dtype, shape))
+        real, soft = f"{source}_real", f"{source}_soft"
+        _quantizer(parts, "DequantizeLinear", source, real, dtype)
+        parts.nodes.append(helper.make_node("Softsign", [real], [soft], name=f"{source}_node"))
+        _quantizer(parts, "QuantizeLinear", soft, name, dtype)
 
 
 def _after(world: World, parts: _Parts, draw: Draw, embed: bool, keep_outputs: bool) -> None:
@@ -150,6 +156,8 @@ def _loose_ends(world: World, parts: _Parts) -> None:
     used = {name for node in parts.nodes for name in node.input}
     known = {info.name for info in parts.outputs}
     for node in world.structure.nodes:
+        if any(any(world.structure.consumers(slot)) for slot in node.outputs):
+            continue
         for slot in node.outputs:
             name = name_of(slot)
             if name not in used and name not in known and world.dtypes[slot] not in FOUR_BITS:

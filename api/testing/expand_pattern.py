@@ -66,7 +66,12 @@ def expand_rule(pack: Pack, rule: Rule, draw: Draw) -> Structure:
             expansion.use(statement)
         else:
             expansion.connected(statement.name, statement.start)
-    return expansion.structure
+    structure = expansion.structure
+    targets = [target.name for made in rule.template for target in made.targets]
+    kept = [slot for name in dict.fromkeys(targets) for slot in structure.captures.get(name, ())]
+    made = {slot for node in structure.nodes for slot in node.outputs}
+    structure.roots = [slot for slot in kept if slot in made]
+    return structure
 
 
 class _Expansion:
@@ -92,7 +97,6 @@ class _Expansion:
                 self.structure.absent.add(target.name)
             else:
                 outputs.append(self._bind(target.name))
-        self.structure.roots += outputs
         self.term(term, frame, outputs)
 
     def _assign_each(self, statement: Assign, term: Apply) -> None:
@@ -102,7 +106,6 @@ class _Expansion:
             len(self.structure.captures[lists[0]]) if lists else self._count(place(term.span, name))
         )
         for index, slot in enumerate(self._bind_list(name, count)):
-            self.structure.roots.append(slot)
             self._apply(term, Frame(element=index), [slot])
 
     def use(self, statement: Use) -> None:

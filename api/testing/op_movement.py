@@ -243,6 +243,10 @@ def top_k(site: Site) -> None:
     _operand(site, [min(2, x[axis])])
 
 
+def dynamic_quantize(site: Site) -> None:
+    site.choose_shape(0, [(2, 4), (1, 3, 4), (4, 2)])
+
+
 CONSTANT_VALUES: dict[str, tuple[object, ...]] = {
     "value_float": (1.5,),
     "value_floats": ([1.5, -2.0],),
@@ -268,6 +272,6 @@ MOVEMENT: dict[str, Settle] = {
     "GatherElements": gather_elements, "GatherND": gather_nd, "Compress": compress,
     "ReverseSequence": reverse_sequence, "DepthToSpace": depth_to_space,
     "SpaceToDepth": space_to_depth, "Concat": concat, "Split": split, "Resize": resize, "Pad": pad,
-    "ArgMax": arg_extreme, "ArgMin": arg_extreme, "TopK": top_k, "Constant": constant,
+    "ArgMax": arg_extreme, "ArgMin": arg_extreme, "TopK": top_k, "Constant": constant, "DynamicQuantizeLinear": dynamic_quantize,
     **{f"Reduce{name}": reduce_ for name in ("Max", "Min", "Mean", "Sum", "Prod", "L2")},
 }  # fmt: skip

@@ -123,7 +123,7 @@ class _Walk:
     def _set(self, name: str, result: Array) -> None:
         if result.dtype.kind == "f":
             self.reals[name] = result.astype(np.float64)
-        elif not same(result, self.values[name]):
+        elif name not in self.values or not same(result, self.values[name]):
             self.values[name] = result
             self.moved.add(name)
 
@@ -155,11 +155,12 @@ class _Walk:
         _, scale, *zero_point = self._inputs(node)
         assert scale is not None
         stated = _attributes(node)
+        zero = zero_point[0] if zero_point else None
         return wide.quantize(
             self.reals[node.input[0]],
             scale,
-            zero_point[0] if zero_point else None,
-            self.values[node.output[0]].dtype,
+            zero,
+            self.values[node.output[0]].dtype if zero is None else zero.dtype,
             stated.get("axis", 1),
             stated.get("block_size", 0),
         )

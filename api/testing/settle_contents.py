@@ -15,6 +15,8 @@ from .structure import Slot
 from .truth import holds, number
 from .world import NUMPY, Array, World, is_integer, is_quantizer, limits
 
+COMPUTED = ("f32", "u8", "i8", "u16", "i16")
+"""Element types of which a value can be made by a node outside of the pattern."""
 WEIGHTED = {
     "Conv",
     "ConvTranspose",
@@ -51,8 +53,11 @@ def _leaf(solver: Solver, slot: Slot) -> None:
     def assign(kind: str) -> None:
         world.contents.pop(slot, None)
         world.inputs.discard(slot)
+        world.computed.discard(slot)
         if kind == "input":
             world.inputs.add(slot)
+        elif kind == "computed":
+            world.computed.add(slot)
         elif kind.startswith("value "):
             value = np.full(world.shapes[slot], float(kind[6:]))
             world.contents[slot] = value.astype(NUMPY[world.dtypes[slot]])
@@ -67,7 +72,9 @@ def _leaf(solver: Solver, slot: Slot) -> None:
     order = ["input"]
     if mostly and not chance(solver.draw, 12) or not mostly and chance(solver.draw, 4):
         order = constants
-    every = [*constants, "input", *_asked(solver, slot)]
+    every = ["computed", *constants, "input", *_asked(solver, slot)]
+    if world.dtypes[slot] not in COMPUTED:
+        every = every[1:]
     solver.choose([order, every], assign, f"content of {slot}", (slot,))
     _maybe_overridable(solver, slot)
 

@@ -11,6 +11,7 @@ from qrewrite.patterns.syntax import Expr, Rule, Where
 from .draws import Draw, chance
 from .expand_pattern import Unsatisfiable, expand_rule
 from .expressions import Atom, Atoms, elements
+from .followers import follower_conditions
 from .settle_contents import settle_contents
 from .settle_grids import settle_grids
 from .settle_shapes import settle_shapes, sort_nodes
@@ -44,8 +45,8 @@ def solve(pack: Pack, rule: Rule, draw: Draw, miss: int | None = None) -> Solved
     parts = Atoms(pack, {*structure.captures, *structure.absent}, structure.absent, draw)
     atoms: list[Atom] = []
     broken: Choice | None = None
+    lists = {name: structure.captures[name] for name in structure.lists}
     for index, condition in enumerate(conditions):
-        lists = {name: structure.captures[name] for name in structure.lists}
         for each in elements(condition, lists):
             if index == miss:
                 found = parts.of(each, False)
@@ -53,13 +54,20 @@ def solve(pack: Pack, rule: Rule, draw: Draw, miss: int | None = None) -> Solved
             else:
                 found = parts.of(each)
             atoms += found
+    own_branches = list(parts.choices)
     if miss is not None and broken is None:
         raise Unsatisfiable("there is no such condition to break")
-    solver = Solver(world, atoms, draw, tame)
+    further = [
+        atom
+        for condition in follower_conditions(pack, rule, draw)
+        for each in elements(condition, lists)
+        for atom in parts.of(each)
+    ]
+    solver = Solver(world, [*atoms, *further], draw, tame)
     if not solver.consistent():
         raise Unsatisfiable("the conditions contradict each other")
     _settle(solver, pack)
-    choices = [*structure.choices, *parts.choices]
+    choices = [*structure.choices, *own_branches]
     choices += [atom.choice for atom in atoms if holds(atom.expression, world) is atom.holds]
     return Solved(world, choices, broken)
 

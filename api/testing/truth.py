@@ -277,6 +277,40 @@ def _per_axis(tensor: Tensor, axis: Any) -> bool:
     return stated % rank == int(_array(axis)) % rank
 
 
+def _is_input(tensor: Tensor) -> bool:
+    world = tensor.world
+    if world.structure.producer(tensor.slot) is not None or tensor.slot in world.computed:
+        return False
+    if world.is_constant(tensor.slot) is None:
+        raise _Unknown
+    return not world.is_constant(tensor.slot)
+
+
+def _is_output(tensor: Tensor) -> bool:
+    structure = tensor.world.structure
+    if tensor.slot in structure.roots:
+        raise _Unknown  # what stands around the pattern is settled last
+    return False
+
+
+def _use_count(tensor: Tensor) -> int:
+    structure = tensor.world.structure
+    if tensor.slot in structure.roots:
+        raise _Unknown
+    return len(list(structure.consumers(tensor.slot)))
+
+
+def _same(one: Any, other: Any) -> bool:
+    left, right = _array(one), _array(other)
+    return left.shape == right.shape and bool(np.array_equal(left, right, equal_nan=True))
+
+
+def _fits(tensor: Any, dtype: str) -> bool:
+    low, high = limits(dtype)
+    values = _array(tensor)
+    return bool(np.all((values >= low) & (values <= high) & (values == np.rint(values))))
+
+
 def _is_const(*values: Any) -> bool:
     known = [v.world.is_constant(v.slot) for v in values if isinstance(v, Tensor)]
     if None in known:
@@ -321,6 +355,18 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "same_grid": _same_grid,
     "per_axis": _per_axis,
     "is_const": _is_const,
+    "is_input": _is_input,
+    "is_output": _is_output,
+    "use_count": _use_count,
+    "same": _same,
+    "fits": _fits,
+    "bits": lambda dtype: int(dtype[1:]),
+    "is_signed": lambda dtype: dtype[0] == "i",
+    "positive": lambda v: bool(np.all((_array(v) > 0) & np.isfinite(_array(v)))),
+    "finite": lambda v: bool(np.all(np.isfinite(_array(v)))),
+    "all_equal": lambda v: bool(np.all(_array(v) == _array(v).ravel()[:1])),
+    "sqrt": lambda v: np.sqrt(_array(v)),
+    "constant": lambda value, dtype: np.asarray(value),
     "close": _close,
     "rank": lambda t: len(_shape(t)),
     "dim": lambda t, axis: _shape(t)[int(axis)],

@@ -45,7 +45,8 @@ def dequantize(
     values = codes.astype(np.float64)
     if zero_point is not None:
         values = values - spread(zero_point, codes.shape, axis, block_size)
-    return np.asarray(values * spread(scale, codes.shape, axis, block_size))
+    with np.errstate(all="ignore"):
+        return np.asarray(values * spread(scale, codes.shape, axis, block_size))
 
 
 def quantize(

@@ -54,6 +54,8 @@ class World:
     """Initializers."""
     inputs: set[Slot] = field(default_factory=set)
     """Graph inputs of any content."""
+    computed: set[Slot] = field(default_factory=set)
+    """Made by a node outside of the pattern."""
     overridable: set[Slot] = field(default_factory=set)
     """Initializers that are graph inputs as well."""
     pinned: set[Slot] = field(default_factory=set)
@@ -85,7 +87,7 @@ class World:
         """None: not settled yet."""
         if slot in self.contents:
             return slot not in self.overridable and slot not in self.pinned
-        settled = slot in self.inputs or self.structure.producer(slot) is not None
+        settled = slot in self.inputs or slot in self.computed or self.structure.producer(slot) is not None
         return False if settled else None
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..diagnostics import did_you_mean, failure
 from ..functions import Accepts, Function, Parameter, Result, functions
-from ..syntax import Call, Expr, Literal, OpName
+from ..syntax import Call, Expr, Field, Literal, OpName
 from .code import Code, Kind
 from .elaborate import ops_of
 from .expressions import Expressions
@@ -82,6 +82,9 @@ class Calls(Expressions):
             return None
         place = self.at(found) if name in _QUICK else ""
         match name:
+            case "is_const" if _is_zero_point(expression.arguments[0]):
+                # absent, it is the constant 0
+                return Code(f"({place} is None or {place}.constant)", Kind.BOOL)
             case "is_const":
                 return Code(f"{place}.constant", Kind.BOOL)
             case "is_output":
@@ -197,6 +200,10 @@ class Calls(Expressions):
 
 
 _QUICK = frozenset({"is_const", "is_output", "is_input", "use_count", "rank", "dim", "size"})
+
+
+def _is_zero_point(argument: Expr) -> bool:
+    return isinstance(argument, Field) and argument.name == "zero_point"
 
 
 def _is_magnitude(call: Call) -> bool:
