@@ -13,6 +13,7 @@ import numpy as np
 
 from .bound import Bound
 from .change import Change
+from .collector import collector_paused
 from .dead import remove_dead_nodes
 from .errors import CycleError, InvariantError, QrewriteError, Refused, RuleError
 from .graph import Model, Node
@@ -51,7 +52,7 @@ def run(
     end; RuleError, naming rule and node, if a rule's own computation fails.
     """
     # Constants that rules compute may be infinite or NaN: their conditions look at that.
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), collector_paused():
         return _Run(model, phases, options or {}, filter, seed, checked, progress).run()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import os
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
@@ -15,6 +14,7 @@ from onnx import ModelProto, TensorProto
 
 from .atomic import check_target, reason, replacing
 from .build import build
+from .collector import collector_paused
 from .data_files import Part, copy_range, data_file
 from .emit import to_proto
 from .errors import FileError, ModelError
@@ -44,7 +44,7 @@ def read_model(
     External data is not read. FileError if the file cannot be read, ModelError if it is no valid
     model, each with one sentence that says what is wrong.
     """
-    with _without_collector():
+    with collector_paused():
         if isinstance(source, ModelProto):
             original, path = source, None
             proto = ModelProto()
@@ -60,18 +60,6 @@ def read_model(
         check_external(check_tensors(list(_tensors(model))), folder, path)
         model.source = Source(original, path)
     return model
-
-
-@contextlib.contextmanager
-def _without_collector() -> Iterator[None]:
-    """The garbage collector would walk the growing view again and again, and find nothing."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def parse_file(path: Path) -> ModelProto:
