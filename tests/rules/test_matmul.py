@@ -61,8 +61,6 @@ def test_matmul_fuses(case: Product) -> None:
                     w=Grid("i8", np.full((2, 5), 0.01), 0, axis=0, block_size=16)),
             id="blocked",
         ),
-        pytest.param(replace(MATMUL, x=Grid("i8", 0.01, 3), w=Grid("u8", 0.01, 3), weight="input",
-                             y=Grid("i8", 0.1, 0)), id="s8u8"),
         pytest.param(replace(MATMUL, weight="input"), id="saturating_operand"),
         pytest.param(
             replace(MATMUL, x=Grid("u16", 0.001, 3), y=Grid("u16", 0.1, 3), opset=21), id="16_bit"
