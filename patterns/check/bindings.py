@@ -24,8 +24,6 @@ class Role(Enum):
     ATTRIBUTE = "an attribute"
     ATTRIBUTES = "a set of attributes"
     OPERANDS = "a rest of operands"
-    COMPUTED = "a value computed by let"
-    PARAMETER = "a parameter"
 
 
 @dataclass(slots=True)

@@ -9,8 +9,6 @@ from ..syntax import Apply, Expr, Rule
 from .bindings import Binding, Bindings, Role
 
 PARTS = ("type", "scale", "zero_point", "axis", "block_size", "output_dtype")
-QUANTIZED = frozenset(PARTS)
-"""The parts of a tensor that a function has quantized."""
 
 
 class Kind(Enum):
@@ -46,8 +44,6 @@ ROLE_KINDS = {
     Role.ATTRIBUTE: Kind.ANY,
     Role.ATTRIBUTES: Kind.ATTRIBUTES,
     Role.OPERANDS: Kind.LIST,
-    Role.COMPUTED: Kind.ANY,
-    Role.PARAMETER: Kind.ANY,
 }
 
 
