@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from ..diagnostics import failure
 from ..pack import Pack
@@ -40,6 +40,7 @@ def expand(rule: Rule, pack: Pack) -> list[Flat]:
         return _variant(rule, pack, choose)
 
     variants = every_choice(make, MOST_VARIANTS, rule.name_span)
+    _mark_missing_parts(variants)
     return sorted(variants, key=lambda flat: -len(flat.nodes))
 
 
@@ -68,6 +69,20 @@ def _variant(rule: Rule, pack: Pack, choose: Choose) -> Flat:
             scope.names.update({name: Computed(name) for name, _ in clause.bindings})
     assign_roles(flat, _replaced(rule), _read(rule))
     return flat
+
+
+def _mark_missing_parts(variants: Sequence[Flat]) -> None:
+    """A part that a name has in some variants (``y.scale`` under ``Q?``) is absent in the others."""
+    known: dict[str, set[str]] = {}
+    for flat in variants:
+        for name, value in flat.scope.names.items():
+            parts = {part for owner, part in flat.parts if owner is value}
+            known.setdefault(name, set()).update(parts)
+    for flat in variants:
+        for name, value in flat.scope.names.items():
+            if isinstance(value, FlatValue):
+                for part in known[name]:
+                    flat.parts.setdefault((value, part), ABSENT)
 
 
 def _maps(statement: Assign) -> bool:

@@ -256,6 +256,8 @@ class Expressions:
         found = self.flat.part(value, part)
         if isinstance(found, AttributeOf):
             return self.attribute(found, strict)
+        if isinstance(found, NotThere):
+            return UNKNOWN
         if found is None and part in ("axis", "block_size", "output_dtype"):
             return literal(None if part == "axis" else 0)
         if found is None:

@@ -252,7 +252,9 @@ class Flat:
     eaches: list[Each] = field(default_factory=list)
     """Repetitions that start from uses or from other lists; those of operands stand at their node."""
     conditions: list[Condition] = field(default_factory=list)
-    parts: dict[tuple[FlatValue, str], FlatValue | AttributeOf] = field(default_factory=dict)
+    parts: dict[tuple[FlatValue, str], FlatValue | AttributeOf | NotThere] = field(
+        default_factory=dict
+    )
     entries: tuple[FlatValue, ...] = ()
     """Of a repeated pattern: the values it starts from, one of each operand of a group."""
     entry_node: FlatNode | None = None
@@ -261,7 +263,8 @@ class Flat:
     targets: list[Target] = field(default_factory=list)
     connected: list[tuple[Connected, FlatValue]] = field(default_factory=list)
 
-    def part(self, value: FlatValue, part: str) -> FlatValue | AttributeOf | None:
+    def part(self, value: FlatValue, part: str) -> FlatValue | AttributeOf | NotThere | None:
+        """``ABSENT``: only other variants of the rule have this part."""
         return self.parts.get((value, part))
 
     def own_nodes(self) -> Iterator[FlatNode]:

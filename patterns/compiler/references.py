@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import zip_longest
 
+from ..functions import Accepts, functions
 from ..pack import Pack
 from ..syntax import (
     Binary,
@@ -20,7 +22,7 @@ from ..syntax import (
     Unary,
     With,
 )
-from .flat import Argument, AttributeOf, Binding, Flat, FlatValue, Scope
+from .flat import ABSENT, Argument, AttributeOf, Binding, Flat, FlatValue, NotThere, Scope
 
 
 def binding_of(expression: Expr, scope: Scope, flat: Flat) -> Binding | None:
@@ -96,10 +98,25 @@ def bindings_in(expression: Expr, scope: Scope, flat: Flat, pack: Pack) -> Itera
         return
     if isinstance(expression, Field):
         part = binding_of(expression, scope, flat)
-        if isinstance(part, AttributeOf):
+        if isinstance(part, AttributeOf | NotThere):
             yield part
+    if isinstance(expression, Call):
+        yield from _absent_grids(expression, scope, flat)
     for operand in operands_of(expression):
         yield from bindings_in(operand, scope, flat, pack)
+
+
+def _absent_grids(call: Call, scope: Scope, flat: Flat) -> Iterator[NotThere]:
+    """A function that reads the grid of a tensor names its scale."""
+    function = functions().get(call.function)
+    if function is None:
+        return
+    for parameter, argument in zip_longest(function.parameters, call.arguments):
+        accepts = parameter.accepts if parameter is not None else function.parameters[-1].accepts
+        if argument is not None and accepts in (Accepts.SCALE, Accepts.QUANTIZED):
+            found = binding_of(argument, scope, flat)
+            if isinstance(found, FlatValue) and isinstance(flat.part(found, "scale"), NotThere):
+                yield ABSENT
 
 
 def guard_scope(call: Call, scope: Scope, pack: Pack) -> Scope:

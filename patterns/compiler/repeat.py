@@ -18,9 +18,11 @@ from ..syntax import (
     Capture,
     Presence,
     Quantifier,
+    RestAttributes,
     Span,
     Term,
     Use,
+    Wildcard,
 )
 from .choices import Choose, every_choice
 from .elaborate import Elaborator
@@ -33,6 +35,7 @@ from .flat import (
     FlatChain,
     FlatNode,
     FlatValue,
+    NotThere,
     OperandsOf,
     Role,
     Scope,
@@ -145,12 +148,18 @@ class PatternElaborator(Elaborator):
         def build(child: PatternElaborator) -> None:
             before = child.flat.scope.names["\0"] = child.new_value()
             first = Capture("\0", None, Arity.ONE, term.span)
+            others = term.operands[1:] or (Wildcard(Arity.REPEATED, term.span),)
+            attributes = term.attributes
+            if attributes is None and term.label is not None and not self._is_fragment(term):
+                # What the label replays has the attributes that it had.
+                attributes = (RestAttributes(None, term.span),)
             once = replace(
                 term,
                 presence=Presence.ONCE,
                 arity=Arity.ONE,
                 label=None,
-                operands=(first, *term.operands[1:]),
+                attributes=attributes,
+                operands=(first,) if self._is_fragment(term) else (first, *others),
             )
             child.node(once, child.flat.scope, [])
             inner = [node for node in child.flat.nodes if not node.borrowed] or child.flat.nodes
@@ -161,6 +170,9 @@ class PatternElaborator(Elaborator):
                 raise failure("each link of a chain is one node", term.span)
 
         return tuple(self._variants(scope, build, term.span))
+
+    def _is_fragment(self, term: Apply) -> bool:
+        return term.op.name in self.pack.fragments and not term.op.domain
 
     # -- variants of what repeats, and the lists that they make
 
@@ -248,7 +260,7 @@ def _exported(flat: Flat) -> dict[str, FlatValue | FlatNode | FlatChain]:
                     key, inner = f"{name}.{part}", value
                     if isinstance(inner, AttributeOf):
                         found[f"{key}!"] = inner.node
-                    else:
+                    elif isinstance(inner, FlatValue):
                         found[key] = inner
         elif isinstance(binding, FlatNode | FlatChain):
             found[name] = binding
@@ -258,11 +270,13 @@ def _exported(flat: Flat) -> dict[str, FlatValue | FlatNode | FlatChain]:
 
 
 def _part_slot(
-    value: FlatValue | AttributeOf,
+    value: FlatValue | AttributeOf | NotThere,
     key: str,
     owner: FlatValue,
     slots: Mapping[str, FlatValue | FlatNode | FlatChain],
-) -> FlatValue | AttributeOf:
+) -> FlatValue | AttributeOf | NotThere:
+    if isinstance(value, NotThere):
+        return value
     if isinstance(value, AttributeOf):
         node = slots[f"{key}!"]
         assert isinstance(node, FlatNode)

@@ -241,7 +241,8 @@ class TemplateWriter:
 
     def _part_of_value(self, found: FlatValue, part: str, optional: bool, term: Capture) -> str:
         value = self.flat.part(found, part)
-        if value is None and optional:  # y.scale? of a result that has no Q in this variant
+        if optional and (value is None or isinstance(value, NotThere)):
+            # y.scale? of a result that has no Q in this variant
             return "None"
         if not isinstance(value, FlatValue):
             raise failure(f'"{found.name}.{part}" is not an operand', term.span)
@@ -298,7 +299,7 @@ class TemplateWriter:
         outputs, first = self._outputs(statement, place)
         name, attributes = op.text, self.attributes.write(term, op.text, place.scope, self.lines)
         if is_quantizer(op.text):
-            name = self._quantizer(op.text, term, place, attributes)
+            name = self._quantizer(op.text, term, statement, place, attributes)
         self.lines.add(f"nodes.append(graph.new_node({name}, {operands}, {outputs}, {attributes}))")
         return first
 
@@ -319,11 +320,11 @@ class TemplateWriter:
                 texts.append(self._target(target.name, Place(self.flat.scope)) or "None")
         return f"[{', '.join(texts)}]", texts[0]
 
-    def _quantizer(self, op: str, term: Apply, place: Place, attributes: str) -> str:
+    def _quantizer(
+        self, op: str, term: Apply, statement: Assign | None, place: Place, attributes: str
+    ) -> str:
         """The domain of a quantizing op is that of the one that had this scale before."""
-        tensor: Binding | None = None
-        if len(term.operands) > 1 and isinstance(term.operands[1], Capture):
-            tensor = place.scope.find(term.operands[1].name)
+        tensor = self._tensor_of(op, term, statement, place)
         like = matched_quantizer(tensor, self.flat)
         where = "None" if like is None else self.writer.at(like)
         code = "None"
@@ -331,6 +332,19 @@ class TemplateWriter:
             code = self.writer.of_binding(tensor, term.span, False).text
         kind = f"type_part({code})" if code != "None" else "0"
         return f"quantizer(graph, {op}, {where}, {kind}, {attributes})"
+
+    def _tensor_of(
+        self, op: str, term: Apply, statement: Assign | None, place: Place
+    ) -> Binding | None:
+        """The quantized tensor of a Q or DQ: whose scale it has, else what it reads or makes."""
+        operands = [each if isinstance(each, Capture) else None for each in term.operands]
+        scale = operands[1] if len(operands) > 1 else None
+        if scale is not None and scale.part is not None:
+            return place.scope.find(scale.name)
+        if "Dequantize" in op:
+            codes = operands[0] if operands else None
+            return None if codes is None else place.scope.find(codes.name)
+        return None if statement is None else self.flat.scope.find(statement.targets[0].name)
 
     def _fragment(
         self, term: Apply, fragment: Fragment, place: Place, statement: Assign | None

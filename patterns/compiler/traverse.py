@@ -265,7 +265,7 @@ class Traversal:
                 continue
             name = f"{place}c{position or ''}"
             if len(consumers) == 1 and self._is_owned(value):
-                self.steps.test(f"len({place}.uses) == 1")
+                self.steps.test(f"len({place}.uses) == 1 and not {place}.is_output")
                 self.steps.bind(name, f"next(iter({place}.uses))")
             else:
                 self.steps.candidates(name, f"consumers({place})")
