@@ -1,4 +1,4 @@
-"""In process, imports excluded: time a node by size of the graph, and the cost of more rules.
+"""In process, imports excluded, CPU time: a node by size of the graph, and the cost of more rules.
 
 python tests/benchmarks/scaling.py --nodes 1000 9000 90000
 
@@ -38,7 +38,7 @@ FAILING_ADD = """
 rule failing_add_{index} priority 1 {{
     y = Q(Add(DQ(a), DQ(b)))
     where a.type in {{u8, i8}}, b.type == a.type, y.type == a.type, scalar_grid(a), scalar_grid(b),
-          scalar_grid(y), a.scale == {value}.5
+          scalar_grid(y), {value}.5 <= a.scale
  => y = com.microsoft::QLinearAdd(a, a.scale, a.zero_point, b, b.scale, b.zero_point,
                                   y.scale, y.zero_point)
     within 1 quantum of y
@@ -68,11 +68,11 @@ def write_packs(folder: Path, others: int) -> list[Program]:
 
 
 def time_once(model: Path, program: Program, output: Path) -> float:
-    """Seconds to load, rewrite and save, with a program that is compiled already."""
-    start = time.perf_counter()
+    """CPU seconds to load, rewrite and save, with a program that is compiled already."""
+    start = time.process_time()
     result = rewrite_by(program, model)
     result.save(output)
-    seconds = time.perf_counter() - start
+    seconds = time.process_time() - start
     assert result.applied["onnx/conv"] == result.applied["ort-cpu/add"] > 0
     assert set(result.summary.after.values()) == {1, result.applied["onnx/conv"]}
     return seconds
