@@ -71,6 +71,12 @@ def test_binary_near_misses(op: str, case: dict[str, object]) -> None:
     assert_rewritten(binary(op, **case), {f"{MS}::QLinear{op}": 0, op: 1})
 
 
+def test_adding_a_mask_as_wide_as_float32() -> None:
+    mask = Grid(scale=1.3344406e36, zero_point=255)
+    model = binary("Add", A, mask, mask, shapes=((65536,), (65536,)))
+    assert_rewritten(model, {f"{MS}::QLinearAdd": 1}, 1, feeds=[EVERY_PAIR])
+
+
 @pytest.mark.parametrize("op", ["Add", "Mul"])
 def test_one_dq_for_both_operands(op: str) -> None:
     b = Builder()

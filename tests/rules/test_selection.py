@@ -91,6 +91,11 @@ def test_softmax(opset: int, axis: int | None) -> None:
     assert_rewritten(model, GONE | {f"{MS}::QLinearSoftmax": 1}, 1)
 
 
+def test_softmax_of_a_mask_as_wide_as_float32() -> None:
+    mask = Grid(scale=1.3344406e36, zero_point=255)
+    assert_rewritten(unary("Softmax", mask, Grid(scale=1 / 256), shape=(4, 9)), {f"{MS}::QLinearSoftmax": 1}, 1)
+
+
 @pytest.mark.parametrize(
     ("x", "y"),
     [
