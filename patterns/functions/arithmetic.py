@@ -22,12 +22,12 @@ _LIMIT = 2.0**62
 
 
 def eq(a: Any, b: Any) -> bool | None:
-    """Whether all elements are equal, broadcast; two values of the graph may be one value."""
-    if a is b and a is not None:
-        return True
-    a, b = const(a), const(b)
+    """Whether all elements are equal, broadcast; two values of the graph may be one value.
+
+    NaN is not equal to itself: `v == v` asks for that."""
+    same, (a, b) = a is b and a is not None, (const(a), const(b))
     if a is None or b is None:
-        return None
+        return True if same else None
     if isinstance(a, ARRAYS) or isinstance(b, ARRAYS):
         return _arrays_equal(a, b)
     if isinstance(a, (tuple, list)) != isinstance(b, (tuple, list)):
