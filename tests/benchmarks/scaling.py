@@ -11,6 +11,7 @@ rules   the same by a pack of 10 rules and by one of 200, where each of the 190 
 from __future__ import annotations
 
 import argparse
+import json
 import statistics
 import tempfile
 import time
@@ -78,7 +79,8 @@ def time_once(model: Path, program: Program, output: Path) -> float:
     return seconds
 
 
-def time_nodes(folder: Path, sizes: list[int], rounds: int) -> None:
+def time_nodes(folder: Path, sizes: list[int], rounds: int) -> float:
+    """Time a node at the last size by that at the first."""
     program = Recipe(packs=("ort-cpu",)).prepare()
     models = {size: folder / f"{size}.onnx" for size in sizes}
     for size, path in models.items():
@@ -91,14 +93,15 @@ def time_nodes(folder: Path, sizes: list[int], rounds: int) -> None:
             repeats = max(1, 20_000 // size)
             seconds = [time_once(path, program, folder / "out.onnx") for _ in range(repeats)]
             samples[size].append(statistics.mean(seconds))
+    a_node = {size: statistics.median(samples[size]) / size for size in sizes}
     for size in sizes:
-        a_node = statistics.median(samples[size]) / size
-        least = statistics.median(samples[sizes[0]]) / sizes[0]
-        ratio = f"{a_node / least:5.2f} x that at {sizes[0]}"
-        print(f"{size:>8} nodes  {1e6 * a_node:6.2f} us a node  {ratio}", flush=True)
+        ratio = f"{a_node[size] / a_node[sizes[0]]:5.2f} x that at {sizes[0]}"
+        print(f"{size:>8} nodes  {1e6 * a_node[size]:6.2f} us a node  {ratio}", flush=True)
+    return a_node[sizes[-1]] / a_node[sizes[0]]
 
 
-def time_rules(folder: Path, size: int, rounds: int, others: int) -> None:
+def time_rules(folder: Path, size: int, rounds: int, others: int) -> float:
+    """Time by the larger pack by that of the smaller one."""
     model = folder / "rules.onnx"
     write_residual(model, size)
     programs = write_packs(folder, others)
@@ -111,6 +114,7 @@ def time_rules(folder: Path, size: int, rounds: int, others: int) -> None:
     for program, median in zip(programs, medians, strict=True):
         ratio = f"{median / medians[0]:5.2f} x"
         print(f"{len(program.pack.rules):>8} rules  {median:6.3f} s at {size} nodes  {ratio}")
+    return medians[1] / medians[0]
 
 
 def main() -> None:
@@ -118,10 +122,17 @@ def main() -> None:
     parser.add_argument("--nodes", type=int, nargs="+", default=[1_000, 9_000, 90_000])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--others", type=int, default=190, help="failing rules in the larger pack")
+    parser.add_argument("--json", type=Path, help="also write the ratios to this file")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        time_nodes(Path(folder), arguments.nodes, arguments.rounds)
-        time_rules(Path(folder), arguments.nodes[-1], arguments.rounds, arguments.others)
+        ratios = {
+            "nodes": time_nodes(Path(folder), arguments.nodes, arguments.rounds),
+            "rules": time_rules(
+                Path(folder), arguments.nodes[-1], arguments.rounds, arguments.others
+            ),
+        }
+    if arguments.json:
+        arguments.json.write_text(json.dumps(ratios))
 
 
 if __name__ == "__main__":
