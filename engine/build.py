@@ -117,6 +117,7 @@ class _Reader:
         find, define = values.get, values.setdefault
         is_body = graph.owner is not None
         kinds: dict[str, tuple[str, bool]] = {}
+        none: dict[str, AttributeProto] = {}
         inputs: list[Any]
         outputs: list[Any]
         for index, proto in enumerate(self.proto.node):
@@ -126,7 +127,9 @@ class _Reader:
                 kind = self._kind(op, domain, kinds)
             # The lists of names become, in place, the lists of values.
             inputs, outputs = proto.input[:], proto.output[:]
-            node = Node(kind[0], proto.name, inputs, outputs, None, graph, proto, (index,))
+            stored = proto.attribute
+            attributes = {item.name: item for item in stored} if stored else none
+            node = Node(kind[0], proto.name, inputs, outputs, attributes, graph, proto, (index,))
             for slot, name in enumerate(inputs):
                 value = find(name) or self._find(name, node)
                 inputs[slot] = value

@@ -74,8 +74,8 @@ def to_proto(model: Model) -> ModelProto:
 class _Pool:
     """The messages of removed nodes, to be filled again.
 
-    One whose attributes were looked at serves a node that has the very same ones, as many new
-    nodes have those of a node they replace; they then stay where they are. Others are emptied.
+    One with attributes serves a node that has the very same ones, as many new nodes have those of
+    a node they replace; they then stay where they are. One without serves any node.
     """
 
     def __init__(self, removed: Iterable[Node]) -> None:
@@ -84,7 +84,7 @@ class _Pool:
         for node in removed:
             if node.proto is None or node.bodies:
                 continue
-            if node.attributes_read:
+            if node.attributes:
                 self._with.setdefault(_identities(node), []).append(node.proto)
             else:
                 self._empty.append(node.proto)
@@ -95,7 +95,6 @@ class _Pool:
         if same:
             return same.pop()
         proto = self._empty.pop() if self._empty else repeated.add()
-        proto.ClearField("attribute")
         if node.attributes:
             proto.attribute.extend(node.attributes.values())
         return proto

@@ -122,9 +122,9 @@ class _Run:
         """Visit these nodes, and those around what changes, until none is left."""
         matchers: dict[str, Matcher | None] = {}
         work = self.work = Worklist(nodes, self.seed)
-        visits = 0
+        fire = self._fire
         while work:
-            node = work.pop()
+            node = self.node = work.pop()
             if not node.alive:
                 continue
             op = node.op
@@ -133,22 +133,17 @@ class _Run:
             matcher = matchers[op]
             if matcher is None:
                 continue
-            self.node = node
-            visits += 1
-            self._visit(matcher, node)
-            if self.progress is not None and visits % _PROGRESS_STEP == 0:
-                self.progress(phase.name, visits, len(work))
-        self.outcome.visits += visits
-
-    def _visit(self, matcher: Matcher, node: Node) -> None:
-        try:
-            matcher(node, self._fire)
-        except Refused:
-            pass
-        except QrewriteError:
-            raise
-        except Exception as error:
-            raise RuleError(f"a rule failed at {_describe(node)}: {error}") from error
+            self.outcome.visits += 1
+            try:
+                matcher(node, fire)
+            except Refused:
+                continue
+            except QrewriteError:
+                raise
+            except Exception as error:
+                raise RuleError(f"a rule failed at {_describe(node)}: {error}") from error
+            if self.progress is not None and self.outcome.visits % _PROGRESS_STEP == 0:
+                self.progress(phase.name, self.outcome.visits, len(work))
 
     # ---- one match -----------------------------------------------------------------------------
 

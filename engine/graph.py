@@ -104,8 +104,8 @@ class Node:
     """An operator of one graph."""
 
     __slots__ = (
-        "_attributes",
         "alive",
+        "attributes",
         "bodies",
         "changed",
         "graph",
@@ -124,6 +124,8 @@ class Node:
     inputs: list[Value | None]
     """Absent inputs are None; trailing ones are cut off."""
     outputs: list[Value | None]
+    attributes: dict[str, AttributeProto]
+    """By name. Not to be changed: nodes may share it."""
     graph: Graph
     proto: NodeProto | None
     """The node as read; None for nodes made by rules."""
@@ -144,7 +146,7 @@ class Node:
         name: str,
         inputs: list[Value | None],
         outputs: list[Value | None],
-        attributes: dict[str, AttributeProto] | None,
+        attributes: dict[str, AttributeProto],
         graph: Graph,
         proto: NodeProto | None = None,
         order: tuple[int, ...] = (),
@@ -153,7 +155,7 @@ class Node:
         self.name = name
         self.inputs = inputs
         self.outputs = outputs
-        self._attributes = attributes
+        self.attributes = attributes
         self.graph = graph
         self.proto = proto
         self.order = order
@@ -161,20 +163,6 @@ class Node:
         self.rule = ""
         self.alive = proto is not None
         self.changed = False
-
-    @property
-    def attributes(self) -> dict[str, AttributeProto]:
-        """By name; read from the proto when first asked for. Not to be changed."""
-        found = self._attributes
-        if found is None:
-            stored = self.proto.attribute if self.proto is not None else ()
-            found = self._attributes = {attribute.name: attribute for attribute in stored}
-        return found
-
-    @property
-    def attributes_read(self) -> bool:
-        """Whether anyone has asked for the attributes: others may then hold the messages."""
-        return self._attributes is not None
 
     def __repr__(self) -> str:
         return f"<{self.op} {self.name}>"
