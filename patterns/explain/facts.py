@@ -233,7 +233,8 @@ def _part_difference(names: tuple[str, str], part: str, a: Any, b: Any) -> Itera
         return
     x, y = worst(left, right)
     if x != y:
-        absent = " (absent: 0)" if a is None or b is None else ""
+        # An absent zero point is read as the number 0.
+        absent = " (absent: 0)" if isinstance(a, int) or isinstance(b, int) else ""
         percent = _percent(x, y) if part == "scale" else ""
         shown_part = part.replace("_", " ")
         yield f"{shown_part} {number(x)} against {number(y)}{percent}{absent}"

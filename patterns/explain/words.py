@@ -79,7 +79,7 @@ def _compound(expression: Expr, scope: Scope | None) -> str:
             word = "not in" if negated else "in"
             return f"{_side(operand, scope)} {word} {_choices(choices, scope)}"
         case Logical(operator, operands):
-            return f" {operator} ".join(_operand(each, scope) for each in operands)
+            return f" {operator} ".join(_operand(each, operator, scope) for each in operands)
         case Conditional(then, condition, otherwise):
             parts = [words(each, scope) for each in (then, condition, otherwise)]
             return f"{parts[0]} if {parts[1]} else {parts[2]}"
@@ -118,10 +118,11 @@ def _side(expression: Expr, scope: Scope | None) -> str:
     return words(expression, scope) if isinstance(meant, Binary) else _inside(expression, scope)
 
 
-def _operand(expression: Expr, scope: Scope | None) -> str:
+def _operand(expression: Expr, operator: str, scope: Scope | None) -> str:
     """Between ``and`` and ``or``: comparisons need no parentheses there."""
     text = words(expression, scope)
-    return f"({text})" if isinstance(expression, Logical | Conditional) else text
+    weaker = isinstance(expression, Logical) and (expression.operator, operator) == ("or", "and")
+    return f"({text})" if weaker or isinstance(expression, Conditional) else text
 
 
 def _meant(expression: Expr, scope: Scope | None) -> Expr:

@@ -1,0 +1,188 @@
+"""The slow interpreter and the fast matchers find the same matches, for every rule that ships."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import onnx
+import pytest
+from hypothesis import HealthCheck, Phase, given, reject, settings
+from hypothesis.strategies import DataObject, data, integers
+from onnx import ModelProto
+from rules.graphs import Grid, Product, binary, unary
+
+from qrewrite.engine.errors import ModelError
+from qrewrite.engine.graph import Model, Node
+from qrewrite.engine.io import read_model
+from qrewrite.engine.protocols import Rule
+from qrewrite.explaining import compiled_phases, patterns_of
+from qrewrite.loading import load_pack
+from qrewrite.patterns.explain.closest import Patterns
+from qrewrite.patterns.program import CompiledRule
+from qrewrite.rewriting import Program, Recipe, rewrite_by
+from qrewrite.testing.matching import models_matching, near_misses
+
+MODELS = Path(__file__).parents[1] / "models"
+PACKS = ("onnx", "ort-cpu")
+RULES = sorted({(entry.pack, entry.name) for pack in PACKS for entry in load_pack(pack).rules})
+FEW = settings(
+    max_examples=4,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    derandomize=True,
+    phases=(Phase.generate,),  # models are small, and to make them smaller takes minutes
+)
+
+
+@cache
+def compiled(pack: str, options: tuple[tuple[str, Any], ...] = ()) -> tuple[Program, Patterns]:
+    program = Recipe((pack,), options=dict(options)).prepare()
+    return program, patterns_of(program)
+
+
+def fast_matches(rule: CompiledRule, node: Node) -> set[int]:
+    """The variants of a rule that its own matcher offers at a node, by identity."""
+    found: set[int] = set()
+
+    def fire(offered: Rule, bindings: tuple[object, ...]) -> bool:
+        assert offered is rule
+        found.add(id(bindings[0]))
+        return False
+
+    rule.matcher()(node, fire)
+    return found
+
+
+def phase_matches(program: Program, node: Node) -> set[int]:
+    """The same by the matchers that a run uses, where the steps of many rules are merged."""
+    found: set[int] = set()
+    for phase in compiled_phases(program.phases):
+        matcher = phase.matcher(node.op)
+        if matcher is not None:
+
+            def fire(rule: Rule, bindings: tuple[object, ...]) -> bool:
+                found.add(id(bindings[0]))
+                return False
+
+            matcher(node, fire)
+    return found
+
+
+def slow_matches(rule: CompiledRule, patterns: Patterns, node: Node) -> set[int]:
+    """The variants whose steps all hold, one that has the steps of an earlier one left out."""
+    found: set[int] = set()
+    seen: set[object] = set()
+    for variant in rule.variants:
+        if node.op in variant.ops and variant.found.steps not in seen:
+            seen.add(variant.found.steps)
+            if patterns.interpreter.matches(variant.found.steps, node):
+                found.add(id(variant))
+    return found
+
+
+def assert_agree(program: Program, patterns: Patterns, view: Model, only: str = "") -> int:
+    """At every node of a graph, for every rule or one alone; the number of matches."""
+    count = 0
+    rules = [
+        rule
+        for phase in compiled_phases(program.phases)
+        for rule in phase.rules
+        if only in ("", rule.name)
+    ]
+    for node in view.nodes():
+        by_rules: set[int] = set()
+        for rule in rules:
+            if node.op in rule.anchors:
+                slow = slow_matches(rule, patterns, node)
+                assert fast_matches(rule, node) == slow, (rule.name, node)
+                by_rules |= slow
+        if not only:
+            assert phase_matches(program, node) == by_rules, node
+        count += len(by_rules)
+    return count
+
+
+def view_of(program: Program, model: ModelProto) -> Model:
+    try:
+        return read_model(model, anchors=program.anchors, declared=program.schemas)
+    except ModelError:
+        reject()
+
+
+@pytest.mark.parametrize(("pack", "rule"), RULES)
+@given(data())
+@FEW
+def test_on_matches(pack: str, rule: str, data: DataObject) -> None:
+    case = data.draw(models_matching(load_pack(pack), rule))
+    program, patterns = compiled(pack, tuple(sorted(case.options.items())))
+    assert_agree(program, patterns, view_of(program, case.model), rule)
+
+
+@pytest.mark.parametrize(("pack", "rule"), RULES)
+@given(data())
+@FEW
+def test_on_near_misses(pack: str, rule: str, data: DataObject) -> None:
+    case = data.draw(near_misses(load_pack(pack), rule))
+    program, patterns = compiled(pack, tuple(sorted(case.options.items())))
+    assert_agree(program, patterns, view_of(program, case.model), rule)
+
+
+@pytest.mark.parametrize("pack", PACKS)
+@given(seed=integers(0, 2**16), data=data())
+@FEW
+def test_on_small_graphs(pack: str, seed: int, data: DataObject) -> None:
+    ops = ("Add", "Mul", "Sub", "Max", "MatMul")
+    kinds = [data.draw(integers(0, 2)) for _ in range(3)]
+    grids = [Grid(("u8", "i8", "u16")[kind], 0.01 * (1 + seed % 7), kind) for kind in kinds]
+    op = ops[seed % len(ops)]
+    models = [
+        binary(op, *grids, shapes=((4, 4), (4, 4))),
+        unary("Relu", grids[0], grids[1]),
+        Product(seed=seed, peak=40 + seed % 80, bias=("i32", "f32", None)[seed % 3]).model(),
+    ]
+    program, patterns = compiled(pack)
+    for model in models:
+        for each in (model, rewrite_by(program, model).model):
+            assert_agree(program, patterns, view_of(program, each))
+
+
+@pytest.mark.parametrize("name", ["fq_cnn.onnx", "tp_tract_qlstm.onnx"])
+def test_on_real_models(name: str) -> None:
+    program, patterns = compiled("ort-cpu")
+    model = onnx.load(MODELS / name)
+    for each in (model, rewrite_by(program, model).model):
+        assert_agree(program, patterns, view_of(program, each))
+
+
+def test_they_match_at_all() -> None:
+    program, patterns = compiled("ort-cpu")
+    view = read_model(Product(bias="i32").model(), anchors=program.anchors)
+    assert assert_agree(program, patterns, view) >= 1
+
+
+@pytest.mark.parametrize("pack", PACKS)
+def test_steps_from_an_anchor_are_those_of_the_matcher(pack: str) -> None:
+    program, patterns = compiled(pack)
+    for phase in compiled_phases(program.phases):
+        for rule in phase.rules:
+            for variant in rule.variants:
+                found = patterns.anchored(variant, variant.anchor)
+                assert found.steps == variant.found.steps, rule.name
+
+
+@pytest.mark.parametrize("pack", PACKS)
+def test_a_match_is_found_from_every_node(pack: str) -> None:
+    """From each node of the pattern that computes, not from its anchor alone."""
+    program, patterns = compiled(pack)
+    model = Product(bias="i32").model()
+    view = read_model(model, anchors=program.anchors)
+    for node in view.nodes():
+        for pattern in patterns.closest(node.op).patterns:
+            stop = patterns.interpreter.run(pattern.steps, patterns.interpreter.at(node))
+            if stop.position < len(pattern.steps):
+                continue
+            anchor = stop.environment[pattern.places.at(pattern.variant.anchor)]
+            steps = pattern.variant.found.steps
+            assert patterns.interpreter.matches(steps, anchor)
