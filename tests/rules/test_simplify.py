@@ -111,8 +111,35 @@ def test_conv_relu_fuses(weight: str) -> None:
     assert_rewritten(model, {"QLinearConv": 1, "Relu": 0, "Conv": 0}, quanta)
 
 
-def test_relu_that_acts_blocks() -> None:
-    assert_rewritten(replace(CONV, between=(("Relu", {}),)).model(), {"Conv": 1, "Relu": 1})
+@pytest.mark.parametrize(
+    ("op", "bound", "y", "kept"),
+    [
+        ("Max", 0.0, U8, 0), ("Max", -3.0, U8, 0), ("Max", 0.2, U8, 1), ("Max", np.nan, U8, 1),
+        ("Min", 25.5, U8, 0), ("Min", 6.0, U8, 1), ("Max", -12.8, Grid(scale=0.1, zero_point=128), 0),
+        ("Max", 0.0, Grid(scale=0.1, zero_point=128), 1),
+    ],
+)  # fmt: skip
+def test_max_and_min_with_a_number(op: str, bound: float, y: Grid, kept: int) -> None:
+    feeds = [] if np.isnan(bound) else VALUES
+    assert_rewritten(quantized(op, y, (bound,)), {op: kept}, feeds=feeds)
+
+
+@pytest.mark.parametrize(
+    ("op", "attributes"), [("Relu", {}), ("Clip", {"bounds": (-0.7, 2.0)}), ("Clip", {"bounds": (0.0, None)})]
+)
+def test_what_acts_behind_a_conv_clamps_its_codes(op: str, attributes: dict[str, tuple[float | None, ...]]) -> None:
+    b = Builder()
+    x = b.dq(b.input("x", "u8", (1, 3, 6, 6)), CONV.x)
+    codes = np.random.default_rng(0).integers(-60, 60, (4, 3, 3, 3))
+    v = b.node("Conv", [x, b.dq(b.constant(codes, "i8"), CONV.w)])
+    bounds = ["" if bound is None else b.constant(bound, "f32") for bound in attributes.get("bounds", ())]
+    b.q(b.node(op, [v, *bounds]), Grid("u8", 0.1, 100), b.output("y", "u8"))
+    clamp = "Max" if op == "Relu" else "Clip"
+    assert_rewritten(b.model(), {"QLinearConv": 1, "Conv": 0, "DequantizeLinear": 0, clamp: 1}, 1)
+
+
+def test_what_acts_behind_a_float_op_stays() -> None:
+    assert_rewritten(quantized("Relu", Grid(scale=0.1, zero_point=128)), {"Relu": 1}, feeds=VALUES)
 
 
 G = Grid(scale=0.05, zero_point=7)

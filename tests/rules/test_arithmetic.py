@@ -1,0 +1,130 @@
+"""Arithmetic with constants, table ops, clamps, ReduceMean, BatchNormalization, MatMulNBits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from onnx import ModelProto
+
+from .checks import apply, assert_rewritten, operations
+from .graphs import MS, Builder, Grid, binary, unary
+
+GONE = {"DequantizeLinear": 0, "QuantizeLinear": 0}
+X, Y = Grid(scale=0.0371, zero_point=117), Grid(scale=0.0533, zero_point=93)
+ALL = [{"x": np.arange(256).astype(np.uint8)}]
+G = Grid(scale=0.05, zero_point=7)
+
+
+def with_constant(op: str, value: float, x: Grid = X, y: Grid = Y, shape: tuple[int, ...] = ()) -> ModelProto:
+    return unary(op, x, y, shape=(256,), extra=[(np.full(shape, value), "f32")])
+
+
+@pytest.mark.parametrize(
+    ("op", "value", "fused"),
+    [
+        ("Mul", 0.731, "QLinearMul"), ("Mul", -1.37, "QLinearMul"), ("Div", 6.0, "QLinearMul"),
+        ("Div", -3.1, "QLinearMul"), ("Add", 0.513, "QLinearAdd"), ("Add", -2.71, "QLinearAdd"),
+        ("Sub", 0.513, "QLinearAdd"), ("Pow", 2.0, "QLinearMul"), ("PRelu", 0.3, "QLinearLeakyRelu"),
+        ("PRelu", -0.3, "QLinearLeakyRelu"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("shape", [(), (1,)])
+def test_an_op_with_one_constant(op: str, value: float, fused: str, shape: tuple[int, ...]) -> None:
+    model = with_constant(op, value, shape=shape)
+    assert_rewritten(model, GONE | {f"{MS}::{fused}": 1, op: 0}, 0, feeds=ALL)
+
+
+@pytest.mark.parametrize("op", ["Neg", "Abs"])
+def test_an_op_of_one_operand(op: str) -> None:
+    assert_rewritten(unary(op, X, Y, shape=(256,)), GONE | {op: 0}, 0, feeds=ALL)
+
+
+@pytest.mark.parametrize(
+    ("op", "value"),
+    [("Mul", np.nan), ("Mul", np.inf), ("Mul", 0.0), ("Div", 0.0), ("Add", np.nan), ("Pow", 3.0), ("PRelu", np.inf)],
+)
+def test_constants_that_no_code_says(op: str, value: float) -> None:
+    assert_rewritten(with_constant(op, value), {op: 1}, feeds=[])
+
+
+def test_a_difference_at_ties_refuses() -> None:
+    """x + 1.5 y-quanta at an odd zero point: the kernel rounds half to even after adding it."""
+    grid = Grid(scale=1.0, zero_point=1)
+    model = with_constant("Add", 0.5, grid, grid)
+    assert_rewritten(model, {}, 0, feeds=ALL)
+
+
+def test_a_constant_of_more_dimensions_changes_the_shape() -> None:
+    assert_rewritten(with_constant("Mul", 0.7, shape=(1, 1)), {"Mul": 1}, feeds=ALL)
+
+
+def test_sub() -> None:
+    pairs = {"a": np.repeat(np.arange(256), 256).astype(np.uint8), "b": np.tile(np.arange(256), 256).astype(np.uint8)}
+    model = binary("Sub", shapes=((65536,), (65536,)))
+    assert_rewritten(model, GONE | {f"{MS}::QLinearAdd": 1, "Sub": 0}, 1, feeds=[pairs])
+
+
+@pytest.mark.parametrize(
+    ("op", "extra", "made"),
+    [
+        ("Relu", [], "Max"), ("Clip", [(-0.2, "f32"), (3.0, "f32")], "Clip"), ("Clip", [(-0.225, "f32")], "Clip"),
+        ("Max", [(0.31, "f32")], "Max"), ("Min", [(0.325, "f32")], "Min"),
+    ],
+)  # fmt: skip
+def test_clamps_of_codes(op: str, extra: list[tuple[float, str]], made: str) -> None:
+    assert_rewritten(unary(op, G, G, shape=(256,), extra=extra), GONE | {made: 1}, 0, feeds=ALL)
+
+
+@pytest.mark.parametrize("opset", [13, 18])
+@pytest.mark.parametrize("axes", [[2, 3], [-2, -1]])
+def test_reduce_mean(opset: int, axes: list[int]) -> None:
+    extra, attributes = ([(axes, "i64")], {}) if opset >= 18 else ([], {"axes": axes})
+    model = unary("ReduceMean", G, Y, opset=opset, extra=extra, **attributes)
+    assert_rewritten(model, GONE | {f"{MS}::QLinearGlobalAveragePool": 1}, 1)
+
+
+def test_reduce_mean_of_other_axes_stays() -> None:
+    assert_rewritten(unary("ReduceMean", G, Y, extra=[([1, 2], "i64")]), {"ReduceMean": 1})
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_conv_and_batchnorm(bias: bool, sign: float) -> None:
+    b = Builder()
+    rng = np.random.default_rng(5)
+    operands = [
+        b.dq(b.input("x", "u8", (1, 3, 6, 6)), Grid(scale=0.02, zero_point=128)),
+        b.dq(b.constant(rng.integers(-60, 60, (4, 3, 3, 3)), "i8"), Grid("i8", 0.01, 0)),
+    ]
+    if bias:
+        codes = b.constant([30, -500, 700, 0], "i32")
+        operands.append(b.dq(codes, Grid("i32", np.float32(0.02) * np.float32(0.01), None)))
+    v = b.node("Conv", operands)
+    values = (sign * rng.uniform(0.5, 2, 4), rng.normal(0, 1, 4), rng.normal(0, 1, 4), rng.uniform(0.5, 2, 4))
+    v = b.node("BatchNormalization", [v, *(b.constant(value, "f32") for value in values)])
+    b.q(v, Grid(scale=0.1, zero_point=120), b.output("y", "u8"))
+    fused = int(sign > 0)
+    counts = {"QLinearConv": fused, "BatchNormalization": 1 - fused}
+    assert_rewritten(b.model(), counts, 1)
+
+
+@pytest.mark.parametrize("type", ["i4", "u4", "i8", "u8"])
+@pytest.mark.parametrize("zero_point", [None, 3])
+@pytest.mark.parametrize(("rows", "block"), [(64, 16), (40, 32)])
+def test_weights_of_few_bits(type: str, zero_point: int | None, rows: int, block: int) -> None:
+    b = Builder(21)
+    rng = np.random.default_rng(1)
+    low = {"i4": -8, "u4": 0, "i8": -128, "u8": 0}[type]
+    span = 16 if type.endswith("4") else 256
+    codes = b.constant(rng.integers(low, low + span, (rows, 5)), type)
+    scale = rng.uniform(0.01, 0.02, (-(-rows // block), 5))
+    zeros = None if zero_point is None else rng.integers(0, 4, scale.shape)
+    w = b.dq(codes, Grid(type, scale, zeros, axis=0, block_size=block))
+    b.node("MatMul", [b.input("x", "f32", (2, 3, rows)), w], b.output("y", "f32"))
+    assert_rewritten(b.model(), {f"{MS}::MatMulNBits": 1, "MatMul": 0, "DequantizeLinear": 0})
+
+
+def test_requantizing_by_a_table_is_an_option() -> None:
+    model = unary("Identity", X, Y, shape=(256,))
+    assert operations(apply(model))["QuantizeLinear"] == 1
+    assert_rewritten(model, GONE | {f"{MS}::QLinearConcat": 1}, 0, feeds=ALL, requantize=True)
