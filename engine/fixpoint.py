@@ -45,8 +45,8 @@ def run(
 ) -> Outcome:
     """Rewrite `model` in place by the rules of `phases`, phase by phase, to a fixpoint.
 
-    Dead nodes of the model are removed first. The same model, phases and options give the same
-    result; `seed` shuffles the order in which nodes are looked at, for tests. `checked`
+    Dead nodes of the model are removed if any rule applies. The same model, phases and options give
+    the same result; `seed` shuffles the order in which nodes are looked at, for tests. `checked`
     verifies after every attempt that the graph is consistent, and that it changed exactly if it was
     reported to (slow, for tests). Raises CycleError, naming them, if rules feed each other without
     end; RuleError, naming rule and node, if a rule's own computation fails.
@@ -91,7 +91,15 @@ class _Run:
         self.bound = Bound(sum(len(graph.node_list) for graph in model.graphs))
 
     def run(self) -> Outcome:
-        remove_dead_nodes(self.model)
+        """See `run`. If no rule fires, the model keeps even the dead nodes that it came with."""
+        dead = remove_dead_nodes(self.model)
+        self._run_rounds()
+        if not self.outcome.applied:
+            for change in reversed(dead):
+                change.undo()
+        return self.outcome
+
+    def _run_rounds(self) -> None:
         seen = [0] * len(self.phases)
         everything = True
         while True:
@@ -104,7 +112,7 @@ class _Run:
             if len(self.outcome.applied) > before:
                 everything = False
             elif everything:
-                return self.outcome
+                return
             else:
                 everything = True
 

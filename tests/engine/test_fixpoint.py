@@ -29,6 +29,7 @@ from qrewrite.engine.emit import to_proto
 from qrewrite.engine.errors import CycleError, InvariantError, Refused, RuleError
 from qrewrite.engine.fixpoint import run
 from qrewrite.engine.graph import Graph, Node
+from qrewrite.engine.invariants import fingerprint
 from qrewrite.engine.outcome import Applied
 from qrewrite.engine.protocols import Replacement
 
@@ -211,6 +212,25 @@ def test_dead_nodes_of_the_model_are_no_obstacle() -> None:
     }"""
     model = view(text)
     assert len(run(model, phase(drop_pair("Neg")), checked=True).applied) == 1
+
+
+def test_dead_nodes_stay_if_no_rule_fires() -> None:
+    text = """
+    g (bool c, float[2] x) => (float[2] y) {
+        y = Neg(x)
+        dead = If (c) <
+            then_branch = t () => (float[2] p) { p = Abs(y) },
+            else_branch = e () => (float[2] p) { p = Relu(x)\n q = Neg(p) }
+        >
+        deader = Exp(dead)
+    }"""
+    proto = parse(text)
+    before = proto.SerializeToString(deterministic=True)
+    model = build(proto)
+    links = fingerprint(model)
+    run(model, phase(drop_pair("Neg")))
+    assert fingerprint(model) == links
+    assert to_proto(model).SerializeToString(deterministic=True) == before
 
 
 # ---- then --------------------------------------------------------------------------------------
