@@ -85,6 +85,10 @@ class CompiledRule:
             self._matcher = _by_op(self.variants, self._helpers)
         return self._matcher
 
+    def sources(self) -> Mapping[str, str]:
+        """The generated functions of the whole program so far, for those who want to read them."""
+        return self._helpers.sources
+
     def rewrite(self, bindings: tuple[object, ...], context: Context) -> Replacement | None:
         variant, *values = bindings
         assert isinstance(variant, Variant)

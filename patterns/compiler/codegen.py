@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from .steps import Bind, Candidates, Step, Test
 
@@ -24,34 +25,50 @@ class Branch:
     step: Step | None
     action: str = ""
     behind: list[Branch] = field(default_factory=list)
+    deepest: int = 0
+    """The most forks that lie one behind the other in what is behind."""
+
+    @property
+    def forks(self) -> int:
+        return self.deepest + (len(self.behind) > 1)
 
 
 def merged(sequences: Iterable[tuple[Sequence[Step], str]]) -> Branch:
     """The tree of the steps of some rules and their actions."""
     root = Branch(None)
     for steps, action in sequences:
-        _insert(root, steps, action)
+        path = _shared_path(root, steps)
+        above = sum(len(branch.behind) > 1 for branch in path[:-1])
+        if above + 1 + path[-1].deepest > _MOST_FORKS:
+            path = [root]
+        at = path[-1]
+        for step in steps[len(path) - 1 :]:
+            at.behind.append(Branch(step))
+            at = at.behind[-1]
+        at.behind.append(Branch(None, action))
+        for branch, below in reversed(list(pairwise(path))):
+            branch.deepest = max(branch.deepest, below.forks)
     return root
 
 
-def _insert(root: Branch, steps: Sequence[Step], action: str) -> None:
-    at, forks = root, 0
-    for position, step in enumerate(steps):
-        shared = _shared(at, step) if forks < _MOST_FORKS else None
-        if shared is None:
-            if forks >= _MOST_FORKS:
-                at, position = root, 0
-            for each in steps[position:]:
-                at.behind.append(Branch(each))
-                at = at.behind[-1]
+def _shared_path(root: Branch, steps: Sequence[Step]) -> list[Branch]:
+    """The branches of the first steps that can be joined, the root before them."""
+    path = [root]
+    for step in steps:
+        found = _shared(path[-1], step)
+        if found is None:
             break
-        forks += len(at.behind) > 1
-        at = shared
-    at.behind.append(Branch(None, action))
+        path.append(found)
+    return path
 
 
 def _shared(at: Branch, step: Step) -> Branch | None:
-    """The branch of an equal step that can be joined."""
+    """The branch of an equal step that can be joined.
+
+    Rules do not share a loop: one rule is tried with all candidates before the next rule is.
+    """
+    if isinstance(step, Candidates):
+        return None
     for branch in reversed(at.behind):
         if branch.step == step:
             return branch
@@ -158,5 +175,3 @@ def _atom(expression: str) -> str:
     simple = not any(word in expression for word in (" or ", " if ", ":=", "lambda"))
     return expression if simple else f"({expression})"
 
-
-__all__ = ["Branch", "Candidates", "function_body", "merged"]
