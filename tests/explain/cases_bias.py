@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from rules.graphs import Grid
 
 from .graphs import (
     BIAS,
     CHANNELS,
+    CONV,
     I8,
     U16,
     ZEROS,

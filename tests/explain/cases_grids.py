@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from rules.graphs import Grid, binary, unary
 
 from .graphs import (
