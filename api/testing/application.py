@@ -21,6 +21,8 @@ class Rewritten:
 
     model: ModelProto
     fired: int
+    rules: tuple[str, ...]
+    """Full name of the rule of each firing."""
     refused: tuple[str, ...]
     """Why the engine refused matches."""
 
@@ -50,7 +52,9 @@ class Applier:
             self._compiled[key] = phases
         outcome = run(view, self._compiled[key], values, seed=seed, checked=True)
         fired = len(outcome.applied)
-        return Rewritten(to_proto(view), fired, tuple(reason for _, reason in outcome.refused))
+        rules = tuple(f"{each.pack}/{each.rule}" for each in outcome.applied)
+        refused = tuple(reason for _, reason in outcome.refused)
+        return Rewritten(to_proto(view), fired, rules, refused)
 
 
 class _Alone:

@@ -55,6 +55,7 @@ def build_case(solved: Solved, draw: Draw, embed: bool = True, keep_outputs: boo
         tuple(solved.choices),
         solved.broken,
         draw.integer(0, 50),
+        len(world.structure.nodes),
         all(is_quantizer(n.op) or n.op in ELEMENTWISE for n in world.structure.nodes),
     )
 

@@ -45,6 +45,8 @@ class Case:
     choices: tuple[Choice, ...] = ()
     broken: Choice | None = None
     seed: int = 0
+    core: int = 0
+    """Nodes of the pattern itself."""
     elementwise: bool = False
     """All codes of the inputs, in all combinations of two, are worth trying."""
 

@@ -71,7 +71,8 @@ def _exact_values(model: ModelProto, measured: Arrays) -> dict[str, Array]:
         walk.visit(node)
     result = dict(walk.values)
     for name, array in walk.reals.items():
-        result[name] = array.astype(measured[name].dtype)
+        with np.errstate(all="ignore"):
+            result[name] = array.astype(measured[name].dtype)
     return result
 
 
@@ -160,10 +161,16 @@ class _Walk:
             self.reals[node.input[0]],
             scale,
             zero,
-            self.values[node.output[0]].dtype if zero is None else zero.dtype,
+            _code_type(stated) if zero is None else zero.dtype,
             stated.get("axis", 1),
             stated.get("block_size", 0),
         )
+
+
+def _code_type(stated: dict[str, Any]) -> np.dtype[Any]:
+    """Of a QuantizeLinear without zero point."""
+    number = stated.get("output_dtype", 0) or onnx.TensorProto.UINT8
+    return np.dtype(onnx.helper.tensor_dtype_to_np_dtype(number))
 
 
 def same(one: Array, other: Array) -> bool:

@@ -36,7 +36,9 @@ def settle_options(solver: Solver, pack: Pack) -> None:
 def settle_opset(solver: Solver, pack: Pack) -> None:
     nodes = solver.world.structure.nodes
     least = pack.needs.get("", 0)
-    usable = [v for v in OPSETS if v >= least and all(_exists(node, v) for node in nodes)]
+    settled = solver.world.opset
+    candidates = (settled,) if settled else OPSETS
+    usable = [v for v in candidates if v >= least and all(_exists(node, v) for node in nodes)]
 
     def assign(version: int) -> None:
         solver.world.opset = version

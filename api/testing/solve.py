@@ -32,8 +32,12 @@ class Solved:
     """The condition that a near miss breaks."""
 
 
-def solve(pack: Pack, rule: Rule, draw: Draw, miss: int | None = None) -> Solved:
+def solve(
+    pack: Pack, rule: Rule, draw: Draw, miss: int | None = None, opset: int | None = None
+) -> Solved:
     """Settle a graph that `rule` must match; with `miss`, one that breaks its condition of that number.
+
+    `opset`: the opset version of the graph, with every option at its default.
 
     Raises Unsatisfiable where a choice cannot be completed.
     """
@@ -64,8 +68,11 @@ def solve(pack: Pack, rule: Rule, draw: Draw, miss: int | None = None) -> Solved
         for atom in parts.of(each)
     ]
     solver = Solver(world, [*atoms, *further], draw, tame)
-    if not solver.consistent():
-        raise Unsatisfiable("the conditions contradict each other")
+    solver.require("each other")
+    if opset is not None:
+        world.opset = opset
+        world.options.update({name: option.default for name, option in pack.options.items()})
+        solver.require("the opset and the default options")
     _settle(solver, pack)
     choices = [*structure.choices, *own_branches]
     choices += [atom.choice for atom in atoms if holds(atom.expression, world) is atom.holds]
@@ -73,7 +80,8 @@ def solve(pack: Pack, rule: Rule, draw: Draw, miss: int | None = None) -> Solved
 
 
 def _settle(solver: Solver, pack: Pack) -> None:
-    settle_options(solver, pack)
+    if not solver.world.opset:
+        settle_options(solver, pack)
     settle_opset(solver, pack)
     settle_types(solver)
     settle_shapes(solver)

@@ -37,6 +37,11 @@ class Solver:
             if touched is None or not names.isdisjoint(touched)
         )
 
+    def require(self, what: str) -> None:
+        """Raise Unsatisfiable if the conditions contradict `what` has been settled."""
+        if not self.consistent():
+            raise Unsatisfiable(f"the conditions contradict {what}")
+
     def broken(self) -> list[Atom]:
         """Conditions that are not as they should be; unknown ones are not listed."""
         return [a for a in self.atoms if holds(a.expression, self.world) not in (None, a.holds)]

@@ -1,0 +1,196 @@
+"""Two whole models compared: how far apart their outputs are, and each fused node on its own.
+
+Differences within the claims of single rules add up on their way through a net, so the outputs of a
+whole net say how much they matter, not whether they are right.  That is judged node by node: a
+rewrite keeps the names of values, so each node of the rewritten model whose operands the original
+computes as well is run on just those, and must give what the original has there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from onnx import ModelProto, NodeProto, numpy_helper
+
+from . import exact
+from .claims import Tolerance, distance, excess
+from .reference import DEQUANTIZERS, INTEGER_ACCUMULATING
+from .sessions import Array, Arrays, CannotRun, Session, run_node, traced
+
+CLAIMED = Tolerance(1, 1.0, 1e-4)
+"""What the rules that ship claim at most of one node."""
+
+
+@dataclass(frozen=True)
+class OutputDifference:
+    """One output over all cases."""
+
+    name: str
+    largest: float
+    """In quanta: of the integer tensor itself, or of the grid that a float output was dequantized
+    from; of other floats in parts of their largest magnitude."""
+    mean: float
+    cosine: float
+    unit: str
+    """``quanta`` or ``relative``."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The result of `compare_models`."""
+
+    outputs: tuple[OutputDifference, ...]
+    nodes: int
+    """Nodes of the rewritten model that were judged on their own."""
+    beyond: tuple[str, ...]
+    """Those that are further off than allowed, in words."""
+
+    @property
+    def passed(self) -> bool:
+        return not self.beyond
+
+
+def compare_models(
+    before: ModelProto, after: ModelProto, inputs: Sequence[Arrays] | None = None, *,
+    allowed: Tolerance = CLAIMED, lossy: Sequence[str] = (), seed: int = 0,
+) -> Comparison:  # fmt: skip
+    """Compare two models on the same inputs, random ones where none are given.
+
+    `lossy`: names (``pack/rule``) of rules that rounded tensors: nodes they had a part in are not
+    judged, nor any that sums where the model does not say which rule made it (before IR version 10).
+    Raises CannotRun if onnxruntime cannot load or run one of them.
+    """
+    cases = list(inputs) if inputs is not None else [random_inputs(before, seed + i) for i in range(2)]
+    left, right = Session(traced(before)), Session(traced(after))
+    outputs = [value.name for value in before.graph.output]
+    rows: dict[str, list[tuple[Array, Array]]] = {name: [] for name in outputs}
+    beyond: dict[str, str] = {}
+    judged: set[str] = set()
+    for case in cases:
+        expected, actual = left.run(case), right.run(case)
+        for name in outputs:
+            rows[name].append((expected[name], actual[name]))
+        for node, problem in _judge_nodes(before, after, {**case, **expected}, allowed, lossy):
+            judged.add(node)
+            if problem:
+                beyond.setdefault(node, f"{node}: {problem}")
+    scales = _scales(before)
+    differences = tuple(_difference(name, rows[name], scales.get(name)) for name in outputs)
+    return Comparison(differences, len(judged), tuple(beyond.values()))
+
+
+def random_inputs(model: ModelProto, seed: int) -> dict[str, Array]:
+    """Random arrays for the graph inputs; a dimension without a size is 1."""
+    from onnx import helper
+
+    rng = np.random.default_rng(seed)
+    known = {tensor.name for tensor in model.graph.initializer}
+    result: dict[str, Array] = {}
+    for value in model.graph.input:
+        if value.name in known:
+            continue
+        tensor = value.type.tensor_type
+        shape = [dim.dim_value or 1 for dim in tensor.shape.dim]
+        dtype = helper.tensor_dtype_to_np_dtype(tensor.elem_type)
+        if dtype.kind in "iu":
+            low, high = (np.iinfo(dtype).min, np.iinfo(dtype).max) if dtype.itemsize == 1 else (0, 2)
+            result[value.name] = rng.integers(low, high, shape, endpoint=True).astype(dtype)
+        elif dtype.kind == "b":
+            result[value.name] = rng.integers(0, 2, shape).astype(dtype)
+        else:
+            result[value.name] = rng.normal(0, 1, shape).astype(dtype)
+    return result
+
+
+def cases_of(arrays: Arrays) -> dict[str, dict[str, Array]]:
+    """The cases in an npz file: its keys are ``input`` or ``case|input``."""
+    cases: dict[str, dict[str, Array]] = {}
+    for key, array in arrays.items():
+        case, _, name = key.rpartition("|")
+        cases.setdefault(case, {})[name] = array
+    return cases
+
+
+# ---- node by node -----------------------------------------------------------------------------
+
+
+def _judge_nodes(
+    before: ModelProto, after: ModelProto, known: Mapping[str, Array], allowed: Tolerance,
+    lossy: Sequence[str],
+) -> Iterator[tuple[str, str]]:  # fmt: skip
+    """Name and problem ("": none) of each new node that can be judged."""
+    same = {node.SerializeToString(deterministic=True) for node in before.graph.node}
+    constants = {t.name: numpy_helper.to_array(t) for t in after.graph.initializer}
+    kept = {t.name: numpy_helper.to_array(t) for t in before.graph.initializer}
+    values = {**kept, **known}
+    for node in after.graph.node:
+        names = [name for name in node.input if name]
+        there = all(name in constants or name in values for name in names)
+        comparable = len(node.output) > 0 and node.output[0] in known and there
+        if not comparable or node.SerializeToString(deterministic=True) in same:
+            continue
+        if _is_lossy(node, lossy) or not names:
+            continue
+        operands = [constants.get(n, values.get(n)) if n else None for n in node.input]
+        yield node.name or node.output[0], _judge_node(node, operands, known[node.output[0]], after, allowed)
+
+
+def _judge_node(
+    node: NodeProto, operands: Sequence[Any], expected: Array, after: ModelProto, allowed: Tolerance
+) -> str:
+    try:
+        if (node.domain, node.op_type) in INTEGER_ACCUMULATING:
+            actual = exact.evaluate(node, operands)
+        else:
+            actual = run_node(node, operands, after.opset_import)[0]
+    except CannotRun:
+        return ""  # an operand was re-coded along with the node: it is no function of these
+    if expected.dtype == np.int8 and actual.dtype == np.uint8:
+        actual = (actual.astype(np.int16) - 128).astype(np.int8)
+    return excess(distance(expected, actual), allowed)
+
+
+def _is_lossy(node: NodeProto, lossy: Sequence[str]) -> bool:
+    if not lossy:
+        return False
+    made = next((entry.value for entry in node.metadata_props if "rule" in entry.key), None)
+    if made is None:
+        return (node.domain, node.op_type) in INTEGER_ACCUMULATING
+    return any(name in made.split() for name in lossy)
+
+
+# ---- outputs ----------------------------------------------------------------------------------
+
+
+def _scales(model: ModelProto) -> dict[str, float]:
+    """Quanta of float outputs that a DequantizeLinear with one scale makes."""
+    tensors = {t.name: numpy_helper.to_array(t) for t in model.graph.initializer}
+    found = {}
+    for node in model.graph.node:
+        if (node.domain, node.op_type) in DEQUANTIZERS:
+            scale = tensors.get(node.input[1])
+            if scale is not None and scale.size == 1:
+                found[node.output[0]] = float(scale.reshape(-1)[0])
+    return found
+
+
+def _difference(
+    name: str, pairs: Sequence[tuple[Array, Array]], scale: float | None
+) -> OutputDifference:
+    left = np.concatenate([np.ravel(a).astype(np.float64) for a, _ in pairs])
+    right = np.concatenate([np.ravel(b).astype(np.float64) for _, b in pairs])
+    gaps = np.abs(left - right)
+    largest, mean = float(gaps.max(initial=0)), float(gaps.mean()) if gaps.size else 0.0
+    integer = pairs[0][0].dtype.kind in "iub"
+    norms = float(np.linalg.norm(left) * np.linalg.norm(right))
+    cosine = float(left @ right / norms) if norms else 1.0
+    if integer or scale:
+        unit = 1.0 if integer else abs(scale or 1.0)
+        return OutputDifference(name, largest / unit, mean / unit, cosine, "quanta")
+    size = float(np.abs(left).max(initial=0)) or 1.0
+    return OutputDifference(name, largest / size, mean / size, cosine, "relative")
+
+
