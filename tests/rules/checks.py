@@ -18,7 +18,7 @@ from qrewrite.testing import exact
 
 from .graphs import feeds as random_feeds
 
-Arrays = Mapping[str, NDArray[np.generic]]
+Arrays = Mapping[str, NDArray[Any]]
 ACCUMULATING = {"QLinearConv", "QLinearMatMul", "QGemm", "MatMulIntegerToFloat"}
 
 
@@ -28,7 +28,7 @@ def program(pack: str, options: tuple[tuple[str, Any], ...]) -> Program:
     return Recipe((pack,), options=dict(options)).prepare()
 
 
-def apply(model: ModelProto, pack: str = "ort-cpu", **options: object) -> ModelProto:
+def apply(model: ModelProto, pack: str = "ort-cpu", **options: Any) -> ModelProto:
     """The rewritten model; the original is left alone, and a second run must change nothing."""
     original = model.SerializeToString(deterministic=True)
     compiled = program(pack, tuple(sorted(options.items())))
@@ -66,7 +66,7 @@ def session(model: ModelProto) -> onnxruntime.InferenceSession:
     )
 
 
-def run(model: ModelProto, feeds: Arrays) -> dict[str, NDArray[np.generic]]:
+def run(model: ModelProto, feeds: Arrays) -> dict[str, NDArray[Any]]:
     """The graph outputs by onnxruntime without any optimization."""
     created = session(model)
     names = [value.name for value in created.get_outputs()]
@@ -79,7 +79,9 @@ def assert_valid(model: ModelProto) -> None:
     assert len(names) == len(set(names)), "two nodes share a name"
 
 
-def assert_close(expected: Arrays, actual: Arrays, quanta: float = 0, relative: float = 1e-5) -> None:
+def assert_close(
+    expected: Arrays, actual: Arrays, quanta: float = 0, relative: float = 1e-5
+) -> None:
     """Integers within `quanta` codes, floats within `relative` of the largest magnitude."""
     assert list(expected) == list(actual)
     for name, one in expected.items():
@@ -121,9 +123,9 @@ def assert_rewritten(
     pack: str = "ort-cpu",
     feeds: Iterable[Arrays] | None = None,
     sizes: dict[str, int] | None = None,
-    **options: object,
+    **options: Any,
 ) -> ModelProto:
-    """Apply the pack: op counts as stated (0: none), valid, and the same numbers within `quanta`."""
+    """Apply the pack: op counts as stated (0: none), valid, the same numbers within `quanta`."""
     result = apply(model, pack, **options)
     found = operations(result)
     assert {op: found[op] for op in counts} == dict(counts), dict(found)

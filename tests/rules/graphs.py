@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import ml_dtypes
 import numpy as np
 import onnx
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 MS = "com.microsoft"
@@ -92,7 +93,11 @@ class Builder:
         return name
 
     def node(
-        self, op: str, inputs: Sequence[str], outputs: str | Sequence[str] = "", **attributes: object
+        self,
+        op: str,
+        inputs: Sequence[str],
+        outputs: str | Sequence[str] = "",
+        **attributes: Any,
     ) -> str:
         """Adds a node, `domain::op` for other domains than ONNX; the name of its first output."""
         domain, _, op = op.rpartition("::")
@@ -117,13 +122,21 @@ class Builder:
     def dq(self, codes: str, grid: Grid, output: str = "") -> str:
         inputs = [codes, *self._parameters(grid)]
         return self.node(
-            self._quantizer("DequantizeLinear"), inputs, output, axis=grid.axis, block_size=grid.block_size
+            self._quantizer("DequantizeLinear"),
+            inputs,
+            output,
+            axis=grid.axis,
+            block_size=grid.block_size,
         )
 
     def q(self, value: str, grid: Grid, output: str = "", output_dtype: int | None = None) -> str:
         inputs = [value, *self._parameters(grid)]
         return self.node(
-            self._quantizer("QuantizeLinear"), inputs, output, axis=grid.axis, output_dtype=output_dtype
+            self._quantizer("QuantizeLinear"),
+            inputs,
+            output,
+            axis=grid.axis,
+            output_dtype=output_dtype,
         )
 
     def model(self) -> ModelProto:
@@ -140,7 +153,7 @@ class Builder:
 
 
 def _state_shapes(model: ModelProto) -> None:
-    """Give graph outputs a shape, which the checker wants. Q and DQ of com.microsoft count as ONNX's."""
+    """Give graph outputs a shape, which the checker wants; Q and DQ are ONNX's for that."""
     copy = ModelProto()
     copy.CopyFrom(model)
     for node in copy.graph.node:
@@ -162,7 +175,7 @@ def unary(
     domain: str = "",
     extra: Sequence[tuple[ArrayLike, str]] = (),
     output_dtype: int | None = None,
-    **attributes: object,
+    **attributes: Any,
 ) -> ModelProto:
     """x -> DQ -> op -> Q -> y; `extra` are further constant inputs of the op (value, type)."""
     b = Builder(opset, domain)
@@ -213,7 +226,7 @@ class Product:
     """How it is given: "codes" behind a DQ, "input" codes that are a graph input, or "f32"."""
     peak: int = 60
     """The largest magnitude among the weight's codes, taken from their zero point."""
-    between: tuple[tuple[str, dict[str, object]], ...] = ()
+    between: tuple[tuple[str, dict[str, Any]], ...] = ()
     opset: int = 19
     domain: str = ""
     attributes: tuple[tuple[str, object], ...] = ()
@@ -254,10 +267,12 @@ class Product:
         return b.dq(b.constant(self.bias_codes, "i32", "b"), grid)
 
 
-def feeds(model: ModelProto, seed: int = 0, sizes: dict[str, int] | None = None) -> dict[str, np.ndarray]:
+def feeds(
+    model: ModelProto, seed: int = 0, sizes: dict[str, int] | None = None
+) -> dict[str, NDArray[Any]]:
     """Random codes over the whole range of each input, the extreme ones among them."""
     rng = np.random.default_rng(seed)
-    result: dict[str, np.ndarray] = {}
+    result: dict[str, NDArray[Any]] = {}
     initialized = {tensor.name for tensor in model.graph.initializer}
     for value in model.graph.input:
         if value.name in initialized:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from onnx import ModelProto
@@ -15,19 +17,27 @@ ALL = [{"x": np.arange(256).astype(np.uint8)}]
 G = Grid(scale=0.05, zero_point=7)
 
 
-def with_constant(op: str, value: float, x: Grid = X, y: Grid = Y, shape: tuple[int, ...] = ()) -> ModelProto:
+def with_constant(
+    op: str, value: float, x: Grid = X, y: Grid = Y, shape: tuple[int, ...] = ()
+) -> ModelProto:
     return unary(op, x, y, shape=(256,), extra=[(np.full(shape, value), "f32")])
 
 
 @pytest.mark.parametrize(
     ("op", "value", "fused"),
     [
-        ("Mul", 0.731, "QLinearMul"), ("Mul", -1.37, "QLinearMul"), ("Div", 6.0, "QLinearMul"),
-        ("Div", -3.1, "QLinearMul"), ("Add", 0.513, "QLinearAdd"), ("Add", -2.71, "QLinearAdd"),
-        ("Sub", 0.513, "QLinearAdd"), ("Pow", 2.0, "QLinearMul"), ("PRelu", 0.3, "QLinearLeakyRelu"),
+        ("Mul", 0.731, "QLinearMul"),
+        ("Mul", -1.37, "QLinearMul"),
+        ("Div", 6.0, "QLinearMul"),
+        ("Div", -3.1, "QLinearMul"),
+        ("Add", 0.513, "QLinearAdd"),
+        ("Add", -2.71, "QLinearAdd"),
+        ("Sub", 0.513, "QLinearAdd"),
+        ("Pow", 2.0, "QLinearMul"),
+        ("PRelu", 0.3, "QLinearLeakyRelu"),
         ("PRelu", -0.3, "QLinearLeakyRelu"),
     ],
-)  # fmt: skip
+)
 @pytest.mark.parametrize("shape", [(), (1,)])
 def test_an_op_with_one_constant(op: str, value: float, fused: str, shape: tuple[int, ...]) -> None:
     model = with_constant(op, value, shape=shape)
@@ -41,7 +51,15 @@ def test_an_op_of_one_operand(op: str) -> None:
 
 @pytest.mark.parametrize(
     ("op", "value"),
-    [("Mul", np.nan), ("Mul", np.inf), ("Mul", 0.0), ("Div", 0.0), ("Add", np.nan), ("Pow", 3.0), ("PRelu", np.inf)],
+    [
+        ("Mul", np.nan),
+        ("Mul", np.inf),
+        ("Mul", 0.0),
+        ("Div", 0.0),
+        ("Add", np.nan),
+        ("Pow", 3.0),
+        ("PRelu", np.inf),
+    ],
 )
 def test_constants_that_no_code_says(op: str, value: float) -> None:
     assert_rewritten(with_constant(op, value), {op: 1}, feeds=[])
@@ -59,7 +77,10 @@ def test_a_constant_of_more_dimensions_changes_the_shape() -> None:
 
 
 def test_sub() -> None:
-    pairs = {"a": np.repeat(np.arange(256), 256).astype(np.uint8), "b": np.tile(np.arange(256), 256).astype(np.uint8)}
+    pairs = {
+        "a": np.repeat(np.arange(256), 256).astype(np.uint8),
+        "b": np.tile(np.arange(256), 256).astype(np.uint8),
+    }
     model = binary("Sub", shapes=((65536,), (65536,)))
     assert_rewritten(model, GONE | {f"{MS}::QLinearAdd": 1, "Sub": 0}, 1, feeds=[pairs])
 
@@ -67,10 +88,13 @@ def test_sub() -> None:
 @pytest.mark.parametrize(
     ("op", "extra", "made"),
     [
-        ("Relu", [], "Max"), ("Clip", [(-0.2, "f32"), (3.0, "f32")], "Clip"), ("Clip", [(-0.225, "f32")], "Clip"),
-        ("Max", [(0.31, "f32")], "Max"), ("Min", [(0.325, "f32")], "Min"),
+        ("Relu", [], "Max"),
+        ("Clip", [(-0.2, "f32"), (3.0, "f32")], "Clip"),
+        ("Clip", [(-0.225, "f32")], "Clip"),
+        ("Max", [(0.31, "f32")], "Max"),
+        ("Min", [(0.325, "f32")], "Min"),
     ],
-)  # fmt: skip
+)
 def test_clamps_of_codes(op: str, extra: list[tuple[float, str]], made: str) -> None:
     assert_rewritten(unary(op, G, G, shape=(256,), extra=extra), GONE | {made: 1}, 0, feeds=ALL)
 
@@ -78,6 +102,8 @@ def test_clamps_of_codes(op: str, extra: list[tuple[float, str]], made: str) -> 
 @pytest.mark.parametrize("opset", [13, 18])
 @pytest.mark.parametrize("axes", [[2, 3], [-2, -1]])
 def test_reduce_mean(opset: int, axes: list[int]) -> None:
+    extra: list[tuple[list[int], str]]
+    attributes: dict[str, Any]
     extra, attributes = ([(axes, "i64")], {}) if opset >= 18 else ([], {"axes": axes})
     model = unary("ReduceMean", G, Y, opset=opset, extra=extra, **attributes)
     assert_rewritten(model, GONE | {f"{MS}::QLinearGlobalAveragePool": 1}, 1)
@@ -100,7 +126,12 @@ def test_conv_and_batchnorm(bias: bool, sign: float) -> None:
         codes = b.constant([30, -500, 700, 0], "i32")
         operands.append(b.dq(codes, Grid("i32", np.float32(0.02) * np.float32(0.01), None)))
     v = b.node("Conv", operands)
-    values = (sign * rng.uniform(0.5, 2, 4), rng.normal(0, 1, 4), rng.normal(0, 1, 4), rng.uniform(0.5, 2, 4))
+    values = (
+        sign * rng.uniform(0.5, 2, 4),
+        rng.normal(0, 1, 4),
+        rng.normal(0, 1, 4),
+        rng.uniform(0.5, 2, 4),
+    )
     v = b.node("BatchNormalization", [v, *(b.constant(value, "f32") for value in values)])
     b.q(v, Grid(scale=0.1, zero_point=120), b.output("y", "u8"))
     fused = int(sign > 0)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
-from onnx import ModelProto, TensorProto
+from onnx import ModelProto, TensorProto, numpy_helper
 
-from .checks import assert_rewritten, operations, apply
+from .checks import apply, assert_rewritten, operations
 from .graphs import MS, Builder, Grid, Product, feeds
 
 FUSED = {"QLinearConv": 1, "Conv": 0, "DequantizeLinear": 0, "QuantizeLinear": 0}
@@ -44,7 +45,9 @@ SCALES = np.array([0.01, 0.02, 0.005, 0.01])
             id="no_zero_points",
         ),
         pytest.param(
-            replace(CONV, x=Grid(scale=[0.02], zero_point=[128]), y=Grid(scale=[0.1], zero_point=[9])),
+            replace(
+                CONV, x=Grid(scale=[0.02], zero_point=[128]), y=Grid(scale=[0.1], zero_point=[9])
+            ),
             id="scales_of_one_element",
         ),
         pytest.param(
@@ -58,10 +61,13 @@ SCALES = np.array([0.01, 0.02, 0.005, 0.01])
             id="depthwise",
         ),
         pytest.param(
-            replace(CONV, x_shape=(2, 3, 9), w_shape=(4, 3, 3), attributes=(("dilations", [2]),)), id="1d"
+            replace(CONV, x_shape=(2, 3, 9), w_shape=(4, 3, 3), attributes=(("dilations", [2]),)),
+            id="1d",
         ),
         pytest.param(replace(CONV, x_shape=(1, 2, 4, 4, 4), w_shape=(4, 2, 2, 2, 2)), id="3d"),
-        pytest.param(replace(CONV, w=Grid("u8", 0.01, 128), weight="input"), id="weight_not_constant"),
+        pytest.param(
+            replace(CONV, w=Grid("u8", 0.01, 128), weight="input"), id="weight_not_constant"
+        ),
         pytest.param(replace(CONV, attributes=(("auto_pad", "SAME_UPPER"),)), id="auto_pad"),
         pytest.param(replace(CONV, x_shape=("n", 3, "h", "w")), id="dynamic_shape"),
     ],
@@ -84,9 +90,12 @@ def test_weight_with_one_scale_an_output_channel_and_differing_zero_points() -> 
     "case",
     [
         pytest.param(
-            replace(CONV, x=Grid(scale=[0.02, 0.01, 0.03], zero_point=[1, 2, 3], axis=1)), id="x_axis"
+            replace(CONV, x=Grid(scale=[0.02, 0.01, 0.03], zero_point=[1, 2, 3], axis=1)),
+            id="x_axis",
         ),
-        pytest.param(replace(CONV, y=Grid(scale=SCALES, zero_point=[1, 2, 3, 4], axis=1)), id="y_axis"),
+        pytest.param(
+            replace(CONV, y=Grid(scale=SCALES, zero_point=[1, 2, 3, 4], axis=1)), id="y_axis"
+        ),
         pytest.param(
             replace(CONV, w_shape=(4, 4, 3, 3), x_shape=(1, 4, 6, 6), w=replace(CHANNELS, axis=1)),
             id="weight_axis_1",
@@ -128,7 +137,9 @@ def test_narrow_weights_are_left(type: str) -> None:
     b = Builder(opset)
     x, w = Grid(scale=0.02, zero_point=128), Grid(type, 0.1, 0)
     codes = np.array([1, 0, 1, 1] * 27).reshape(4, 3, 3, 3)
-    v = b.node("Conv", [b.dq(b.input("x", "u8", (1, 3, 6, 6)), x), b.dq(b.constant(codes, type), w)])
+    v = b.node(
+        "Conv", [b.dq(b.input("x", "u8", (1, 3, 6, 6)), x), b.dq(b.constant(codes, type), w)]
+    )
     b.q(v, Grid(scale=0.1), b.output("y", "u8"))
     assert operations(apply(b.model()))["Conv"] == 1
 
@@ -138,7 +149,9 @@ def test_narrow_weights_are_left(type: str) -> None:
     ("x", "w", "y"),
     [("u8", "i8", "i8"), ("i8", "u8", "i8"), ("i8", "i8", "u8"), ("i8", "i8", "i8")],
 )
-def test_int8_at_the_border_of_the_graph_is_converted_there(x: str, w: str, y: str, target: str) -> None:
+def test_int8_at_the_border_of_the_graph_is_converted_there(
+    x: str, w: str, y: str, target: str
+) -> None:
     case = replace(CONV, x=Grid(x, 0.02, 3), w=Grid(w, 0.01, 0), y=Grid(y, 0.1, 3), peak=100)
     pairs = (x == "i8") + (y == "i8")
     counts = {"QLinearConv": 1, "Conv": 0, "DequantizeLinear": pairs, "QuantizeLinear": pairs}
@@ -150,7 +163,7 @@ def test_int8_at_the_border_of_the_graph_is_converted_there(x: str, w: str, y: s
 
 
 def residual(*, skip: bool = True) -> ModelProto:
-    """int8 throughout: Q, Conv, Q, Conv, Q, Add with the skip connection, Q, with its own weights."""
+    """int8 throughout: Q, Conv, Q, Conv, Q, Add with the skip connection, Q."""
     b = Builder()
     rng = np.random.default_rng(3)
     grid, w = Grid("i8", 0.05, 4), Grid("i8", 0.01, 0)
@@ -168,7 +181,12 @@ def residual(*, skip: bool = True) -> ModelProto:
 @pytest.mark.parametrize("skip", [False, True])
 def test_int8_models_fuse_whole(skip: bool) -> None:
     """onnxruntime leaves a tensor that two ops read in int8, and those ops in float."""
-    counts = {"QLinearConv": 2, "com.microsoft::QLinearAdd": int(skip), "DequantizeLinear": 1, "QuantizeLinear": 1}
+    counts = {
+        "QLinearConv": 2,
+        "com.microsoft::QLinearAdd": int(skip),
+        "DequantizeLinear": 1,
+        "QuantizeLinear": 1,
+    }
     result = apply(residual(skip=skip))
     found = operations(result)
     assert {op: found[op] for op in counts} == counts
@@ -276,15 +294,13 @@ def test_a_float_bias_is_quantized(case: Product) -> None:
     assert_rewritten(case.model(), FUSED, 1)
 
 
-def weight_error(case: Product, **options: object) -> float:
+def weight_error(case: Product, **options: Any) -> float:
     """The largest deviation of a quantized weight from the float one, in quanta of its channel."""
     model = case.model()
     result = apply(model, **options)
     found = operations(result)
     assert (found["QLinearConv"], found["Conv"]) == (1, 0), dict(found)
     node = next(node for node in result.graph.node if node.op_type == "QLinearConv")
-    from onnx import numpy_helper
-
     arrays = {t.name: numpy_helper.to_array(t) for t in result.graph.initializer}
     codes, scale, zero = (arrays[name].astype(np.float64) for name in node.input[3:6])
     original = {t.name: numpy_helper.to_array(t) for t in model.graph.initializer}["w"]
@@ -306,10 +322,12 @@ def test_a_float_weight_is_rounded_by_half_a_quantum_at_most(weights: str) -> No
         pytest.param(replace(CONV, bias="f32", y=None), id="bias_without_quantizer"),
         pytest.param(replace(CONV, weight="f32", y=Grid("i8", 0.1, 0)), id="nothing_would_fuse"),
         pytest.param(
-            replace(CONV, weight="f32", x=Grid("u16", 0.001, 0), y=Grid("u16", 0.1, 0), opset=21), id="16_bit"
+            replace(CONV, weight="f32", x=Grid("u16", 0.001, 0), y=Grid("u16", 0.1, 0), opset=21),
+            id="16_bit",
         ),
         pytest.param(
-            replace(CONV, bias="f32", bias_codes=(1e12, 0, 0, 0), x=Grid(scale=1e-6)), id="bias_overflow"
+            replace(CONV, bias="f32", bias_codes=(1e12, 0, 0, 0), x=Grid(scale=1e-6)),
+            id="bias_overflow",
         ),
         pytest.param(replace(CONV, bias="f32", bias_codes=(np.nan, 0, 0, 0)), id="bias_nan"),
         pytest.param(replace(CONV, bias="f32", bias_codes=(np.inf, 0, 0, 0)), id="bias_infinite"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,7 +26,9 @@ def signed(grid: Grid) -> Grid:
 
 
 @pytest.mark.parametrize("op", ["Add", "Mul"])
-@pytest.mark.parametrize("scales", [(0.05, 0.02, 0.07), (0.5, 0.5, 1.0), (1e-10, 1e-10, 1e-10), (4.0, 0.01, 0.5)])
+@pytest.mark.parametrize(
+    "scales", [(0.05, 0.02, 0.07), (0.5, 0.5, 1.0), (1e-10, 1e-10, 1e-10), (4.0, 0.01, 0.5)]
+)
 def test_every_pair_of_codes(op: str, scales: tuple[float, float, float]) -> None:
     if op == "Mul" and scales[0] < 1e-5:
         scales = (1e-10, 1e-2, 1e-11)
@@ -44,11 +47,14 @@ def test_every_pair_of_codes(op: str, scales: tuple[float, float, float]) -> Non
         pytest.param({"domain": MS, "opset": 17}, id="com_microsoft"),
         pytest.param({"shapes": ((2, 3, 4), (3, 1))}, id="broadcast"),
         pytest.param({"shapes": ((2, 3, 4), ())}, id="scalar"),
-        pytest.param({"left": replace(A, zero_point=None), "y": replace(Y, zero_point=None)}, id="no_zero_point"),
+        pytest.param(
+            {"left": replace(A, zero_point=None), "y": replace(Y, zero_point=None)},
+            id="no_zero_point",
+        ),
         pytest.param({"left": Grid(scale=[0.05], zero_point=[3])}, id="scale_of_one_element"),
     ],
 )
-def test_binary_fuses(op: str, case: dict[str, object]) -> None:
+def test_binary_fuses(op: str, case: dict[str, Any]) -> None:
     gone = {f"{MS}::QuantizeLinear": 0, f"{MS}::DequantizeLinear": 0}
     assert_rewritten(binary(op, **case), GONE | gone | {f"{MS}::QLinear{op}": 1, op: 0}, 1)
 
@@ -61,13 +67,22 @@ def test_binary_fuses(op: str, case: dict[str, object]) -> None:
         pytest.param({"y": Grid(scale=[0.1, 0.2, 0.3], zero_point=0, axis=1)}, id="y_per_axis"),
         pytest.param({"left": replace(A, scale=0.0)}, id="zero_scale"),
         pytest.param({"y": replace(Y, scale=np.nan)}, id="nan_scale"),
-        pytest.param({"left": replace(A, scale=1e6), "right": replace(B, scale=1e6), "y": replace(Y, scale=1e-6)},
-                     id="ratio_of_scales"),
-        pytest.param({g: replace(v, type="u16") for g, v in (("left", A), ("right", B), ("y", Y))} | {"opset": 21},
-                     id="16_bit"),
+        pytest.param(
+            {
+                "left": replace(A, scale=1e6),
+                "right": replace(B, scale=1e6),
+                "y": replace(Y, scale=1e-6),
+            },
+            id="ratio_of_scales",
+        ),
+        pytest.param(
+            {g: replace(v, type="u16") for g, v in (("left", A), ("right", B), ("y", Y))}
+            | {"opset": 21},
+            id="16_bit",
+        ),
     ],
-)  # fmt: skip
-def test_binary_near_misses(op: str, case: dict[str, object]) -> None:
+)
+def test_binary_near_misses(op: str, case: dict[str, Any]) -> None:
     assert_rewritten(binary(op, **case), {f"{MS}::QLinear{op}": 0, op: 1})
 
 
@@ -163,10 +178,14 @@ def test_concat_fuses(case: Builder) -> None:
     [
         pytest.param(concat(A, Grid(scale=[0.1, 0.2, 0.3], zero_point=0, axis=1)), id="per_axis"),
         pytest.param(concat(A, replace(B, scale=0.0)), id="zero_scale"),
-        pytest.param(concat(replace(A, type="u16"), replace(B, type="u16"), y=replace(Y, type="u16"), opset=21),
-                     id="16_bit"),
+        pytest.param(
+            concat(
+                replace(A, type="u16"), replace(B, type="u16"), y=replace(Y, type="u16"), opset=21
+            ),
+            id="16_bit",
+        ),
     ],
-)  # fmt: skip
+)
 def test_concat_near_misses(case: Builder) -> None:
     assert_rewritten(case.model(), {f"{MS}::QLinearConcat": 0, "Concat": 1})
 

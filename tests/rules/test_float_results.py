@@ -45,7 +45,8 @@ def test_matmul_scales_the_kernel_does_not_know(case: Product) -> None:
 
 
 @pytest.mark.parametrize(
-    ("shape", "fused"), [((5,), True), ((1, 5), False), ((1, 1, 5), False), ((3, 5), False), ((1,), False)]
+    ("shape", "fused"),
+    [((5,), True), ((1, 5), False), ((1, 1, 5), False), ((3, 5), False), ((1,), False)],
 )
 def test_matmul_and_bias(shape: tuple[int, ...], fused: bool) -> None:
     """onnxruntime takes a bias of more dimensions than the product, and changes its shape."""

@@ -1,4 +1,4 @@
-"""The packs on small real models: valid, each fused op exact, no more Q and DQ than onnxruntime leaves.
+"""ort-cpu on small real models: valid, fused ops exact, no more Q and DQ than onnxruntime leaves.
 
 `tests/corpus.json` records the op counts after `ort-cpu` beside those of onnxruntime 1.32 at
 ORT_ENABLE_EXTENDED, so that every change shows in review; it proves nothing by itself. To renew it:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from onnx import ModelProto, TensorProto
@@ -23,7 +25,7 @@ def i64(*values: int) -> tuple[list[int], str]:
     return list(values), "i64"
 
 
-OPS: dict[str, dict[str, object]] = {
+OPS: dict[str, dict[str, Any]] = {
     "Reshape": {"extra": [i64(4, 32)]},
     "Flatten": {"axis": 2},
     "Transpose": {"perm": [3, 1, 0, 2]},
@@ -40,17 +42,25 @@ OPS: dict[str, dict[str, object]] = {
 EIGHT_BIT_KERNELS = {"DepthToSpace", "SpaceToDepth"}
 
 
-def moved(op: str, x: Grid = G, y: Grid | None = None, opset: int = 19, domain: str = "") -> ModelProto:
+def moved(
+    op: str, x: Grid = G, y: Grid | None = None, opset: int = 19, domain: str = ""
+) -> ModelProto:
     return unary(op, x, y or x, **({"shape": SHAPE, "opset": opset, "domain": domain} | OPS[op]))
 
 
 @pytest.mark.parametrize("op", OPS)
 @pytest.mark.parametrize(
     "grid",
-    [G, Grid("i8", 0.05, -3), Grid(zero_point=None), Grid("i8", 0.05, None, None), Grid(scale=-0.5, zero_point=9),
-     Grid(scale=[0.1], zero_point=[4])],
+    [
+        G,
+        Grid("i8", 0.05, -3),
+        Grid(zero_point=None),
+        Grid("i8", 0.05, None, None),
+        Grid(scale=-0.5, zero_point=9),
+        Grid(scale=[0.1], zero_point=[4]),
+    ],
     ids=["u8", "i8", "no_zero_point", "i8_no_zero_point", "negative_scale", "scale_of_one_element"],
-)  # fmt: skip
+)
 def test_works_on_codes(op: str, grid: Grid) -> None:
     if grid.type == "i8" and grid.zero_point is None:
         # the quantizer without a zero point makes uint8: another grid
@@ -101,13 +111,17 @@ def test_one_scale_a_channel_stays() -> None:
 def test_quantized_indices_are_not_taken_for_data() -> None:
     b = Builder()
     data = b.input("d", "f32", (4, 2))
-    indices = b.node("Cast", [b.dq(b.input("i", "u8", (3,)), Grid(scale=1.0))], to=TensorProto.INT64)
+    indices = b.node(
+        "Cast", [b.dq(b.input("i", "u8", (3,)), Grid(scale=1.0))], to=TensorProto.INT64
+    )
     clipped = b.node("Mod", [indices, b.constant(4, "i64")])
     b.q(b.node("Gather", [data, clipped]), G, b.output("y", "u8"))
     assert_rewritten(b.model(), {"Gather": 1, "QuantizeLinear": 1})
 
 
-def split(opset: int = 19, y1: Grid = G, uses: tuple[str, ...] = ("y0", "y1"), x: Grid = G) -> ModelProto:
+def split(
+    opset: int = 19, y1: Grid = G, uses: tuple[str, ...] = ("y0", "y1"), x: Grid = G
+) -> ModelProto:
     b = Builder(opset)
     v = b.dq(b.input("x", x.type, (4, 6)), x)
     sizes = [2, 4]

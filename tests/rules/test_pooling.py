@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from onnx import ModelProto
@@ -16,7 +18,7 @@ AVERAGE = f"{MS}::QLinearAveragePool"
 GLOBAL = f"{MS}::QLinearGlobalAveragePool"
 
 
-def pooled(op: str, x: Grid = G, y: Grid = G, **attributes: object) -> ModelProto:
+def pooled(op: str, x: Grid = G, y: Grid = G, **attributes: Any) -> ModelProto:
     if op != "GlobalAveragePool":
         attributes.setdefault("kernel_shape", [2, 2])
     return unary(op, x, y, **attributes)
@@ -38,7 +40,7 @@ def test_maxpool_works_on_codes(opset: int) -> None:
         {"x": Grid(zero_point=None), "y": Grid(zero_point=0)},
     ],
 )
-def test_maxpool_attributes(case: dict[str, object]) -> None:
+def test_maxpool_attributes(case: dict[str, Any]) -> None:
     assert_rewritten(pooled("MaxPool", **case), GONE | {"MaxPool": 1})
 
 
@@ -54,7 +56,7 @@ def test_maxpool_attributes(case: dict[str, object]) -> None:
     ],
     ids=["opset11", "negative_scale", "grid", "16_bit", "int4", "uint4"],
 )
-def test_maxpool_near_misses(case: dict[str, object]) -> None:
+def test_maxpool_near_misses(case: dict[str, Any]) -> None:
     model = pooled("MaxPool", **case)
     kept = {"MaxPool": 1, "DequantizeLinear": 1, "QuantizeLinear": 1}
     four_bit = model.graph.input[0].type.tensor_type.elem_type > 20
@@ -88,7 +90,7 @@ def test_maxpool_with_indices_stays() -> None:
         {"domain": MS, "opset": 17},
     ],
 )
-def test_average_pool_fuses(case: dict[str, object]) -> None:
+def test_average_pool_fuses(case: dict[str, Any]) -> None:
     gone = {f"{MS}::QuantizeLinear": 0, f"{MS}::DequantizeLinear": 0}
     model = pooled("AveragePool", **({"y": Y} | case))
     assert_rewritten(model, GONE | gone | {AVERAGE: 1, "AveragePool": 0}, 1)
@@ -107,7 +109,7 @@ def test_average_pool_fuses(case: dict[str, object]) -> None:
     ],
     ids=["dilations", "overhang", "x_per_axis", "y_per_axis", "zero", "ratio", "types"],
 )
-def test_average_pool_near_misses(case: dict[str, object]) -> None:
+def test_average_pool_near_misses(case: dict[str, Any]) -> None:
     assert_rewritten(pooled("AveragePool", **case), {AVERAGE: 0, "AveragePool": 1})
 
 
@@ -124,7 +126,7 @@ def test_average_pool_near_misses(case: dict[str, object]) -> None:
         {"shape": (1, 2, 1, 1)},
     ],
 )
-def test_global_average_pool_fuses(case: dict[str, object]) -> None:
+def test_global_average_pool_fuses(case: dict[str, Any]) -> None:
     model = pooled("GlobalAveragePool", **({"y": Y} | case))
     assert_rewritten(model, GONE | {GLOBAL: 1, "GlobalAveragePool": 0}, 1)
 
@@ -139,5 +141,5 @@ def test_global_average_pool_fuses(case: dict[str, object]) -> None:
     ],
     ids=["per_axis", "negative", "infinite", "multiplier_the_kernel_refuses"],
 )
-def test_global_average_pool_near_misses(case: dict[str, object]) -> None:
+def test_global_average_pool_near_misses(case: dict[str, Any]) -> None:
     assert_rewritten(pooled("GlobalAveragePool", **case), {GLOBAL: 0, "GlobalAveragePool": 1})

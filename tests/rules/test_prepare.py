@@ -15,7 +15,8 @@ FUSED = {"QLinearConv": 1, "Conv": 0, "DequantizeLinear": 0, "QuantizeLinear": 0
 def as_nodes(b: Builder) -> None:
     """Every initializer as a Constant node at the head of the graph."""
     nodes = [
-        helper.make_node("Constant", [], [t.name], name=f"constant_{t.name}", value=t) for t in b.initializers
+        helper.make_node("Constant", [], [t.name], name=f"constant_{t.name}", value=t)
+        for t in b.initializers
     ]
     b.nodes[:0] = nodes
     b.initializers.clear()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,7 @@ from .checks import assert_rewritten
 from .graphs import MS, Builder, Grid, Product
 
 CASE = Product(y=Grid(scale=0.1, zero_point=100))
-MOVES: dict[str, dict[str, object]] = {
+MOVES: dict[str, dict[str, Any]] = {
     "Transpose": {"perm": [0, 2, 3, 1]},
     "Flatten": {"axis": 2},
 }
@@ -24,7 +25,9 @@ def test_quantizer_behind_movement(op: str) -> None:
 
 
 def test_quantizer_behind_maxpool() -> None:
-    case = replace(CASE, between=(("MaxPool", {"kernel_shape": [2, 2]}), ("Transpose", MOVES["Transpose"])))
+    case = replace(
+        CASE, between=(("MaxPool", {"kernel_shape": [2, 2]}), ("Transpose", MOVES["Transpose"]))
+    )
     counts = {"QLinearConv": 1, "MaxPool": 1, "DequantizeLinear": 0, "QuantizeLinear": 0}
     assert_rewritten(case.model(), counts, 1)
 
@@ -37,7 +40,12 @@ def test_dequantizer_before_movement(type: str) -> None:
     v = b.node("Transpose", [b.dq(b.input("x", type, (2, 3, 4)), grid)], perm=[2, 0, 1])
     b.node("Softsign", [b.node("Flatten", [v])], b.output("y", "f32"))
     result = assert_rewritten(b.model(), {"DequantizeLinear": 1, "QuantizeLinear": 0})
-    assert [node.op_type for node in result.graph.node] == ["Transpose", "Flatten", "DequantizeLinear", "Softsign"]
+    assert [node.op_type for node in result.graph.node] == [
+        "Transpose",
+        "Flatten",
+        "DequantizeLinear",
+        "Softsign",
+    ]
 
 
 def test_a_float_value_used_twice_stays() -> None:

@@ -39,10 +39,12 @@ def test_reductions_that_stay(op: str) -> None:
 
 @pytest.mark.parametrize("opset", [12, 18])
 def test_global_maxpool(opset: int) -> None:
-    assert_rewritten(unary("GlobalMaxPool", G, G, opset=opset), GONE | {"ReduceMax": 1, "GlobalMaxPool": 0})
+    assert_rewritten(
+        unary("GlobalMaxPool", G, G, opset=opset), GONE | {"ReduceMax": 1, "GlobalMaxPool": 0}
+    )
 
 
-def position(op: str, grid: Grid, opset: int = 19, **attributes: object) -> ModelProto:
+def position(op: str, grid: Grid, opset: int = 19, **attributes: Any) -> ModelProto:
     b = Builder(opset)
     v = b.dq(b.input("x", grid.type, (3, 50)), grid)
     b.node(op, [v], b.output("y", "i64"), axis=1, **attributes)
@@ -87,13 +89,17 @@ def test_extremes_of_two_grids_stay(other: Grid) -> None:
 @pytest.mark.parametrize("axis", [None, 1, -1])
 def test_softmax(opset: int, axis: int | None) -> None:
     y = Grid(scale=1 / 256, zero_point=0)
-    model = unary("Softmax", Grid(scale=0.05, zero_point=100), y, opset=opset, axis=axis, shape=(2, 5, 7))
+    model = unary(
+        "Softmax", Grid(scale=0.05, zero_point=100), y, opset=opset, axis=axis, shape=(2, 5, 7)
+    )
     assert_rewritten(model, GONE | {f"{MS}::QLinearSoftmax": 1}, 1)
 
 
 def test_softmax_of_a_mask_as_wide_as_float32() -> None:
     mask = Grid(scale=1.3344406e36, zero_point=255)
-    assert_rewritten(unary("Softmax", mask, Grid(scale=1 / 256), shape=(4, 9)), {f"{MS}::QLinearSoftmax": 1}, 1)
+    assert_rewritten(
+        unary("Softmax", mask, Grid(scale=1 / 256), shape=(4, 9)), {f"{MS}::QLinearSoftmax": 1}, 1
+    )
 
 
 @pytest.mark.parametrize(
@@ -118,7 +124,9 @@ def where(a: Grid, b_: Grid, y: Grid) -> ModelProto:
 
 def test_where() -> None:
     fused = GONE | {f"{MS}::QLinearWhere": 1}
-    assert_rewritten(where(G, Grid(scale=0.02, zero_point=3), Grid(scale=0.03, zero_point=5)), fused)
+    assert_rewritten(
+        where(G, Grid(scale=0.02, zero_point=3), Grid(scale=0.03, zero_point=5)), fused
+    )
     assert_rewritten(where(Grid("i8", 0.1, 3), Grid("i8", 0.2, -5), Grid("i8", 0.1, 0)), fused)
     per_axis = Grid(scale=np.full(8, 0.1), zero_point=0, axis=1)
     assert_rewritten(where(G, per_axis, G), {"Where": 1})

@@ -14,7 +14,9 @@ from .graphs import Builder, Grid, Product
 CONV = Product()
 
 
-def quantized(op: str, y: Grid, bounds: tuple[float | None, ...] = (), opset: int = 19, **attributes: object) -> ModelProto:
+def quantized(
+    op: str, y: Grid, bounds: tuple[float | None, ...] = (), opset: int = 19, **attributes: Any
+) -> ModelProto:
     """Float x -> op -> Q -> y."""
     b = Builder(opset)
     operands = [b.input("x", "f32", (513,))]
@@ -33,23 +35,33 @@ U8, I8 = Grid(scale=0.1, zero_point=0), Grid("i8", 0.1, -128)
 @pytest.mark.parametrize(
     "y",
     [
-        U8, I8, Grid(scale=0.1, zero_point=None), Grid(scale=[0.1], zero_point=[0]),
-        Grid("u16", 0.001, 0), Grid("i16", 0.001, -32768),
+        U8,
+        I8,
+        Grid(scale=0.1, zero_point=None),
+        Grid(scale=[0.1], zero_point=[0]),
+        Grid("u16", 0.001, 0),
+        Grid("i16", 0.001, -32768),
     ],
-)  # fmt: skip
+)
 def test_relu_goes(y: Grid) -> None:
     opset = 21 if y.type in ("u16", "i16") else 13
-    assert_rewritten(quantized("Relu", y, opset=opset), {"Relu": 0, "QuantizeLinear": 1}, feeds=VALUES)
+    assert_rewritten(
+        quantized("Relu", y, opset=opset), {"Relu": 0, "QuantizeLinear": 1}, feeds=VALUES
+    )
 
 
 @pytest.mark.parametrize(
     "y",
     [
-        Grid(scale=0.1, zero_point=1), Grid("i8", 0.1, 0), Grid(scale=-0.1, zero_point=0), Grid(scale=0.0),
-        Grid("i8", 0.1, None), Grid(scale=np.full(513, 0.1), zero_point=0, axis=0),
+        Grid(scale=0.1, zero_point=1),
+        Grid("i8", 0.1, 0),
+        Grid(scale=-0.1, zero_point=0),
+        Grid(scale=0.0),
+        Grid("i8", 0.1, None),
+        Grid(scale=np.full(513, 0.1), zero_point=0, axis=0),
     ],
     ids=["zero_point", "i8", "negative_scale", "zero_scale", "no_zero_point", "per_axis"],
-)  # fmt: skip
+)
 def test_relu_stays(y: Grid) -> None:
     kept = 0 if y.type == "i8" and y.zero_point is None else 1
     # a quantizer without a zero point makes uint8, whatever the test calls it
@@ -94,7 +106,9 @@ def test_clip_goes(y: Grid, bounds: tuple[float | None, ...]) -> None:
     ],
 )
 def test_clip_stays(y: Grid, bounds: tuple[float | None, ...]) -> None:
-    assert_rewritten(quantized("Clip", y, bounds), {"Clip": 1}, feeds=[] if np.nan in bounds else VALUES)
+    assert_rewritten(
+        quantized("Clip", y, bounds), {"Clip": 1}, feeds=[] if np.nan in bounds else VALUES
+    )
 
 
 @pytest.mark.parametrize(("low", "high", "kept"), [(0.0, 30.0, 0), (0.0, 6.0, 1)])
@@ -114,25 +128,35 @@ def test_conv_relu_fuses(weight: str) -> None:
 @pytest.mark.parametrize(
     ("op", "bound", "y", "kept"),
     [
-        ("Max", 0.0, U8, 0), ("Max", -3.0, U8, 0), ("Max", 0.2, U8, 1), ("Max", np.nan, U8, 1),
-        ("Min", 25.5, U8, 0), ("Min", 6.0, U8, 1), ("Max", -12.8, Grid(scale=0.1, zero_point=128), 0),
+        ("Max", 0.0, U8, 0),
+        ("Max", -3.0, U8, 0),
+        ("Max", 0.2, U8, 1),
+        ("Max", np.nan, U8, 1),
+        ("Min", 25.5, U8, 0),
+        ("Min", 6.0, U8, 1),
+        ("Max", -12.8, Grid(scale=0.1, zero_point=128), 0),
         ("Max", 0.0, Grid(scale=0.1, zero_point=128), 1),
     ],
-)  # fmt: skip
+)
 def test_max_and_min_with_a_number(op: str, bound: float, y: Grid, kept: int) -> None:
     feeds = [] if np.isnan(bound) else VALUES
     assert_rewritten(quantized(op, y, (bound,)), {op: kept}, feeds=feeds)
 
 
 @pytest.mark.parametrize(
-    ("op", "attributes"), [("Relu", {}), ("Clip", {"bounds": (-0.7, 2.0)}), ("Clip", {"bounds": (0.0, None)})]
+    ("op", "attributes"),
+    [("Relu", {}), ("Clip", {"bounds": (-0.7, 2.0)}), ("Clip", {"bounds": (0.0, None)})],
 )
-def test_what_acts_behind_a_conv_clamps_its_codes(op: str, attributes: dict[str, tuple[float | None, ...]]) -> None:
+def test_what_acts_behind_a_conv_clamps_its_codes(
+    op: str, attributes: dict[str, tuple[float | None, ...]]
+) -> None:
     b = Builder()
     x = b.dq(b.input("x", "u8", (1, 3, 6, 6)), CONV.x)
     codes = np.random.default_rng(0).integers(-60, 60, (4, 3, 3, 3))
     v = b.node("Conv", [x, b.dq(b.constant(codes, "i8"), CONV.w)])
-    bounds = ["" if bound is None else b.constant(bound, "f32") for bound in attributes.get("bounds", ())]
+    bounds = [
+        "" if bound is None else b.constant(bound, "f32") for bound in attributes.get("bounds", ())
+    ]
     b.q(b.node(op, [v, *bounds]), Grid("u8", 0.1, 100), b.output("y", "u8"))
     clamp = "Max" if op == "Relu" else "Clip"
     assert_rewritten(b.model(), {"QLinearConv": 1, "Conv": 0, "DequantizeLinear": 0, clamp: 1}, 1)
@@ -153,7 +177,9 @@ def pair(first: Grid, second: Grid) -> ModelProto:
     return b.model()
 
 
-@pytest.mark.parametrize("grid", [G, Grid(zero_point=None), Grid("i16", 0.001, 4), Grid(scale=[0.1], zero_point=[3])])
+@pytest.mark.parametrize(
+    "grid", [G, Grid(zero_point=None), Grid("i16", 0.001, 4), Grid(scale=[0.1], zero_point=[3])]
+)
 def test_a_pair_of_one_grid_goes(grid: Grid) -> None:
     assert_rewritten(pair(grid, grid), {"DequantizeLinear": 0, "QuantizeLinear": 0})
 
