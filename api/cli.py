@@ -1,4 +1,4 @@
-"""The command line: `qrewrite apply | explain | check | fmt | packs`.
+"""The command line: `qrewrite apply | explain | verify | diff | check | fmt | packs`.
 
 Exit status: 0 done; 1 a check failed; 2 bad usage or bad input.  Whatever goes wrong by the user's
 or the machine's doing is one sentence on stderr, never a traceback.
@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from qrewrite import __version__
-from qrewrite.commands import apply, check, explain, fmt, packs, verify
+from qrewrite.commands import apply, check, diff, explain, fmt, packs, verify
 from qrewrite.engine.errors import QrewriteError
 from qrewrite.sentence import sentence
 
@@ -35,7 +35,7 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"qrewrite {__version__}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (apply, explain, verify, check, fmt, packs):
+    for command in (apply, explain, verify, diff, check, fmt, packs):
         command.add_parser(commands)
     return top
 
