@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -211,3 +212,14 @@ def test_double_pair_of_two_grids_keeps_both_roundings() -> None:
     codes = b.q(b.input("x", "f32", (64,)), Grid(scale=0.4, zero_point=10))
     b.dq(b.q(b.dq(codes, Grid(scale=0.4, zero_point=10)), G), G, b.output("y", "f32"))
     assert_rewritten(b.model(), {"DequantizeLinear": 2, "QuantizeLinear": 2})
+
+
+@pytest.mark.parametrize("bounds", [(0.0, 30.0), (0.0, 25.451)])
+def test_a_clip_without_effect_behind_a_conv_leaves_nothing(bounds: tuple[float, float]) -> None:
+    b = Builder()
+    x = b.dq(b.input("x", "u8", (1, 3, 6, 6)), CONV.x)
+    codes = np.random.default_rng(0).integers(-60, 60, (4, 3, 3, 3))
+    v = b.node("Conv", [x, b.dq(b.constant(codes, "i8"), CONV.w)])
+    v = b.node("Clip", [v, *(b.constant(bound, "f32") for bound in bounds)])
+    b.q(v, U8, b.output("y", "u8"))
+    assert_rewritten(b.model(), {"QLinearConv": 1, "Clip": 0}, 1)
