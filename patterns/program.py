@@ -31,7 +31,9 @@ def compile_pack(pack: Pack, options: Mapping[str, Any]) -> tuple[CompiledPhase,
     """
     helpers = Helpers(pack, options)
     return tuple(
-        CompiledPhase(name, tuple(CompiledRule(rule, helpers) for rule in _ordered(pack, name)), helpers)
+        CompiledPhase(
+            name, tuple(CompiledRule(rule, helpers) for rule in _ordered(pack, name)), helpers
+        )
         for name in pack.phases
     )
 
@@ -92,7 +94,8 @@ class CompiledRule:
     def rewrite(self, bindings: tuple[object, ...], context: Context) -> Replacement | None:
         variant, *values = bindings
         assert isinstance(variant, Variant)
-        return variant.build(context, *values)
+        replacement: Replacement | None = variant.build(context, *values)
+        return replacement
 
 
 class Variant:
@@ -109,7 +112,9 @@ class Variant:
     def found(self) -> Found:
         """The steps that find the pattern from its anchor, and the source of the builder."""
         steps, places = Steps(), Places()
-        Matching(self.flat, self._helpers, steps, places).from_node(self.anchor, ANCHOR, known_op=True)
+        Matching(self.flat, self._helpers, steps, places).from_node(
+            self.anchor, ANCHOR, known_op=True
+        )
         waiting = add_conditions(self.flat, self._helpers, places, steps)
         source = builder_source(self.rule.source.rule, self.flat, self._helpers, places, waiting)
         return Found(
@@ -131,7 +136,8 @@ class Found:
     """What the match hands to the builder, as the matcher's text."""
     parameters: tuple[str, ...]
     computing: tuple[Step, ...]
-    """The steps that the builder takes first, over its parameters: ``let`` and what depends on it."""
+    """The steps that the builder takes first, over its parameters: ``let`` and what depends on
+    it."""
     builder: str
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..diagnostics import failure
-from .flat import EachOperand, Flat, FlatChain, FlatNode, FlatValue, Role, ValueOperand
+from .flat import Flat, FlatChain, FlatNode, FlatValue, Role, ValueOperand
 
 _MANY = 4
 """An op set of so many ops says little about a node."""
@@ -15,7 +15,7 @@ def anchor_of(flat: Flat) -> FlatNode:
     A node that other variants of the rule lack is avoided, so that all are tried at one place.
     """
     if not flat.nodes:
-        raise failure("a pattern needs a node", _span_of(flat))
+        raise failure("a pattern needs a node beside its chains", flat.chains[0].span)
     depths = _depths(flat)
     return min(
         flat.nodes,
@@ -33,10 +33,6 @@ def is_quantizer(op: str) -> bool:
     return op.rpartition("::")[2] in ("QuantizeLinear", "DequantizeLinear")
 
 
-def _span_of(flat: Flat) -> object:
-    return flat.chains[0].span
-
-
 def _depths(flat: Flat) -> dict[FlatNode, int]:
     """The number of nodes between each node and the root that is furthest from it."""
     depths: dict[FlatNode, int] = {}
@@ -48,8 +44,6 @@ def _depths(flat: Flat) -> dict[FlatNode, int]:
         for operand in node.operands:
             if isinstance(operand, ValueOperand):
                 follow(operand.value, depth + 1)
-            elif isinstance(operand, EachOperand):
-                continue
 
     def follow(value: FlatValue, depth: int) -> None:
         producer = value.producer

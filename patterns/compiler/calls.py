@@ -49,9 +49,7 @@ class Calls(Expressions):
 
     # -- functions
 
-    def _function(
-        self, function: Function, expression: Call, scope: Scope, strict: bool
-    ) -> Code:
+    def _function(self, function: Function, expression: Call, scope: Scope, strict: bool) -> Code:
         quick = self._quick(function.name, expression, scope)
         if quick is not None:
             return self.kept(quick, strict)
@@ -117,9 +115,7 @@ class Calls(Expressions):
                 texts.append(self._argument(parameter, argument, scope, strict))
         return self.kept(Code(f"close({', '.join(texts)})", Kind.BOOL), strict)
 
-    def _argument(
-        self, parameter: Parameter, argument: Expr, scope: Scope, strict: bool
-    ) -> str:
+    def _argument(self, parameter: Parameter, argument: Expr, scope: Scope, strict: bool) -> str:
         match parameter.accepts:
             case Accepts.TENSOR:
                 return self.tensor(argument, scope, strict)
@@ -162,13 +158,17 @@ class Calls(Expressions):
         if isinstance(found, FlatValue) and found.each is not None:
             return f"each_const({self.places.at(found)})"
         code = self.value(argument, scope, strict)
-        return f"each_const({code.text})" if code.kind is Kind.TUPLE else f"const({self.text(code)})"
+        return (
+            f"each_const({code.text})" if code.kind is Kind.TUPLE else f"const({self.text(code)})"
+        )
 
     # -- properties
 
     def _property(self, expression: Call, scope: Scope, strict: bool) -> Code:
         declared = self.helpers.pack.properties[expression.function]
-        node = binding_of(expression.arguments[0], scope, self.flat) if expression.arguments else None
+        node = (
+            binding_of(expression.arguments[0], scope, self.flat) if expression.arguments else None
+        )
         if not isinstance(node, FlatNode):
             raise failure("a property is asked of a node with a label", expression.span)
         inner = Scope({declared.parameter: node})
@@ -181,8 +181,8 @@ class Calls(Expressions):
             return Code(rows[0][1], Kind.ANY)
         place = self.at(node)
         text = "None"
-        for ops, value in reversed(rows):
-            text = f"({value} if {place}.op in {set_of(ops)} else {text})"
+        for named, row in reversed(rows):
+            text = f"({row} if {place}.op in {set_of(named)} else {text})"
         return self.kept(Code(text, Kind.ANY), strict)
 
     def _ops(self, op: OpName) -> Sequence[str]:

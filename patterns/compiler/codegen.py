@@ -1,9 +1,10 @@
 """From the steps of many rules to one Python function that tries them all, in order.
 
-The steps of the rules are merged into a tree, so that what they have in common is done once.  A rule
-joins an earlier branch only where that cannot change the order in which rules are tried: all branches
-in between exclude it.  Where a branch is the last one, failing leaves the function; elsewhere the
-steps of a branch are one condition, so that the code is as deep as the tree has forks.
+The steps of the rules are merged into a tree, so that what they have in common is done once.  A
+rule joins an earlier branch only where that cannot change the order in which rules are tried: all
+branches in between exclude it.  Where a branch is the last one, failing leaves the function;
+elsewhere the steps of a branch are one condition, so that the code is as deep as the tree has
+forks.
 """
 
 from __future__ import annotations
@@ -174,4 +175,3 @@ def _atom(expression: str) -> str:
     """An expression that can stand between ``and``."""
     simple = not any(word in expression for word in (" or ", " if ", ":=", "lambda"))
     return expression if simple else f"({expression})"
-

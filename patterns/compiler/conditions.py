@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ..diagnostics import failure
 from ..functions import Accepts, functions
 from ..pack import Pack
-from ..syntax import Binary, Call, Compare, Expr, Field, Logical, Member, Name
+from ..syntax import Binary, Call, Compare, Field, Logical, Member, Name
 from .calls import matched
 from .code import Kind
 from .flat import (
@@ -34,8 +34,8 @@ _SHAPE, _SCALE, _CONTENT = 2, 3, 4
 def add_conditions(flat: Flat, helpers: Helpers, places: Places, steps: Steps) -> list[Condition]:
     """Add the steps of a pattern's conditions; returns those that must wait for a ``let``.
 
-    A condition is taken apart into those that must all hold, and these are put in the order of their
-    cost; of equal cost they stay in the order of the rule.
+    A condition is taken apart into those that must all hold, and these are put in the order of
+    their cost; of equal cost they stay in the order of the rule.
     """
     parts = [part for each in flat.conditions for part in taken_apart(each, helpers.pack)]
     now = [each for each in parts if not _waits(each, flat, helpers.pack)]
@@ -149,8 +149,7 @@ def cost(condition: Condition, flat: Flat, pack: Pack) -> int:
     if isinstance(expression, Call):
         found = max(found, _cost_of_call(expression, condition, flat))
     if isinstance(expression, Compare | Member | Binary) and any(
-        isinstance(each, Name | Field)
-        and isinstance(binding_of(each, scope, flat), FlatValue)
+        isinstance(each, Name | Field) and isinstance(binding_of(each, scope, flat), FlatValue)
         for each in operands_of(expression)
     ):
         found = max(found, _SCALE)

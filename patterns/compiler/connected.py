@@ -72,7 +72,9 @@ def _is_end(node: Node, value: Value) -> bool:
         return False
     if node is value.producer:
         return node.op.endswith("::QuantizeLinear") or node.op == "QuantizeLinear"
-    return node.op.endswith("DequantizeLinear") and node.inputs[0] is value and value.uses[node] == 1
+    return (
+        node.op.endswith("DequantizeLinear") and node.inputs[0] is value and value.uses[node] == 1
+    )
 
 
 def recoded(anchor: Node, start: Value, ops: frozenset[str], kind: int) -> Replacement:

@@ -99,7 +99,11 @@ class Elaborator:
             case Apply() | Alternatives():
                 return self._nested(term, scope)
             case Wildcard(arity):
-                return RestOperands() if arity is Arity.REPEATED else AnyOperand(arity is Arity.OPTIONAL)
+                return (
+                    RestOperands()
+                    if arity is Arity.REPEATED
+                    else AnyOperand(arity is Arity.OPTIONAL)
+                )
             case Absent():
                 return NoOperand()
             case Constant(value):
@@ -118,10 +122,9 @@ class Elaborator:
             value = self.part_value(term, scope)
             return ValueOperand(value, term.arity is Arity.OPTIONAL)
         bound = scope.names.get(term.name) or self.from_outside(term.name, scope, term.span)
-        if bound is None and term.arity is Arity.OPTIONAL:
-            if self.choose(2, term.span):
-                scope.names[term.name] = ABSENT
-                return NoOperand()
+        if bound is None and term.arity is Arity.OPTIONAL and self.choose(2, term.span):
+            scope.names[term.name] = ABSENT
+            return NoOperand()
         if isinstance(bound, NotThere):
             return NoOperand()
         return ValueOperand(self.value(term.name, scope, term.span))
@@ -194,12 +197,15 @@ class Elaborator:
 
     def _need_operands(self, term: Apply) -> None:
         if not term.operands:
-            raise failure(f"`{term.op.name}{term.presence.value}` stands around an operand", term.span)
+            raise failure(
+                f"`{term.op.name}{term.presence.value}` stands around an operand", term.span
+            )
 
     def _op(
         self, terms: Sequence[Term], scope: Scope, results: Sequence[FlatValue | None]
     ) -> Operand:
-        """A node of one op, of an op set, or of alternatives that differ in op and attributes alone."""
+        """A node of one op, of an op set, or of alternatives that differ in op and attributes
+        alone."""
         applied = [term for term in terms if isinstance(term, Apply)]
         first = applied[0]
         node = FlatNode(tuple(forms_of(applied, self.pack)), first.span)
@@ -224,15 +230,15 @@ class Elaborator:
         return ValueOperand(value)
 
     def _operands(self, term: Apply, node: FlatNode, scope: Scope) -> None:
-        terms = term.operands
+        terms: Sequence[Term] = term.operands
         if term.commuted or is_commutative(term.op, self.pack):
             terms = self._commuted(term)
-        for position, operand in enumerate(terms):
-            if isinstance(operand, Rest):
-                scope.names.setdefault(operand.capture, OperandsOf(node, position))
+        for position, each in enumerate(terms):
+            if isinstance(each, Rest):
+                scope.names.setdefault(each.capture, OperandsOf(node, position))
                 node.operands.append(RestOperands())
             else:
-                node.operands.append(self.operand(operand, scope))
+                node.operands.append(self.operand(each, scope))
         for operand in node.operands[:-1]:
             if isinstance(operand, RestOperands):
                 raise failure("nothing can follow the rest of the operands", term.span)
@@ -246,7 +252,9 @@ class Elaborator:
         if any(isinstance(each, Rest | Group) or _repeats(each) for each in terms):
             return terms
         if len(terms) > MOST_COMMUTED:
-            raise failure(f"more than {MOST_COMMUTED} operands cannot be taken in any order", term.span)
+            raise failure(
+                f"more than {MOST_COMMUTED} operands cannot be taken in any order", term.span
+            )
         orders = list(dict.fromkeys(permutations(terms)))
         return orders[self.choose(len(orders), term.span)] if len(orders) > 1 else terms
 
@@ -321,7 +329,8 @@ class Elaborator:
         return value
 
     def _outermost(self, term: Apply, nodes: Sequence[FlatNode], scope: Scope) -> None:
-        """Label and ``&`` of a fragment's use are those of its outermost node, the last one made."""
+        """Label and ``&`` of a fragment's use are those of its outermost node, the last one
+        made."""
         if nodes:
             nodes[-1].borrowed |= term.borrowed
             nodes[-1].optional |= term.presence is Presence.OPTIONAL

@@ -6,7 +6,20 @@ from collections.abc import Iterable, Sequence
 
 from ..diagnostics import failure
 from ..pack import Pack
-from ..syntax import Apply, Arity, Assign, Connected, Rule, Target, Use, Where
+from ..syntax import (
+    Alternatives,
+    Apply,
+    Arity,
+    Assign,
+    Capture,
+    Connected,
+    Group,
+    Rule,
+    Target,
+    Term,
+    Use,
+    Where,
+)
 from .choices import Choose, every_choice
 from .flat import (
     ABSENT,
@@ -72,7 +85,8 @@ def _variant(rule: Rule, pack: Pack, choose: Choose) -> Flat:
 
 
 def _mark_missing_parts(variants: Sequence[Flat]) -> None:
-    """A part that a name has in some variants (``y.scale`` under ``Q?``) is absent in the others."""
+    """A part that a name has in some variants (``y.scale`` under ``Q?``) is absent in the
+    others."""
     known: dict[str, set[str]] = {}
     for flat in variants:
         for name, value in flat.scope.names.items():
@@ -118,9 +132,9 @@ def _result(target: Target, elaborator: PatternElaborator) -> FlatValue | None:
     scope = elaborator.flat.scope
     if target.arity is Arity.REPEATED:
         return None
-    if target.arity is Arity.OPTIONAL and target.name not in scope.names:
-        if elaborator.choose(2, target.span):
-            scope.names[target.name] = ABSENT
+    is_new = target.name not in scope.names
+    if target.arity is Arity.OPTIONAL and is_new and elaborator.choose(2, target.span):
+        scope.names[target.name] = ABSENT
     if isinstance(scope.names.get(target.name), NotThere):
         return None
     return elaborator.value(target.name, scope, target.span)
@@ -138,21 +152,16 @@ def _replaced(rule: Rule) -> frozenset[str]:
 
 
 def _read(rule: Rule) -> frozenset[str]:
-    return frozenset(_bare_names(rule.template))
+    return frozenset(_bare_names(each.term for each in rule.template))
 
 
-def _bare_names(template: Iterable[Assign]) -> Iterable[str]:
-    from ..syntax import Alternatives, Capture, Group, Term
-
-    def bare(term: Term) -> Iterable[str]:
+def _bare_names(terms: Iterable[Term]) -> Iterable[str]:
+    """The names that terms take as operands, not counting those of which they take parts."""
+    for term in terms:
         match term:
             case Capture(name, None):
                 yield name
             case Apply(operands=operands) | Group(operands) | Alternatives(operands):
-                for operand in operands:
-                    yield from bare(operand)
+                yield from _bare_names(operands)
             case _:
                 pass
-
-    for each in template:
-        yield from bare(each.term)

@@ -1,8 +1,8 @@
 """A pattern with nothing left to expand: nodes and values that know each other, and conditions.
 
-One rule gives several: one for each choice among its alternatives, optional operands, optional nodes
-and orders of commuted operands.  What repeats (``...``, ``each use``) is a pattern of its own that is
-matched once an element.
+One rule gives several: one for each choice among its alternatives, optional operands, optional
+nodes and orders of commuted operands.  What repeats (``...``, ``each use``) is a pattern of its
+own that is matched once an element.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ class Role(Enum):
     ROOT = "root"
     """Its outputs may have any consumers; it is replaced."""
     OWNED = "owned"
-    """Interior: its outputs have no consumer outside the match and are no graph outputs; removed."""
+    """Interior: its outputs have no consumer outside the match and are no graph outputs;
+    removed."""
     BORROWED = "borrowed"
     """Read: may be shared or a graph output; removed by the engine once it is dead."""
 
@@ -117,7 +118,8 @@ class FlatNode:
 
 @dataclass(eq=False, slots=True)
 class FlatChain:
-    """Any number of nodes, each the sole consumer of the one before and taking it as first operand."""
+    """Any number of nodes, each the sole consumer of the one before and taking it as first
+    operand."""
 
     element: tuple[Flat, ...]
     at_least_one: bool
@@ -143,7 +145,8 @@ class Each:
     variants: tuple[Flat, ...] = ()
     """Tried in order for every element."""
     slots: list[FlatValue | FlatNode | FlatChain] = field(default_factory=list)
-    """What stands outside for the lists that are made; ``exports`` of each variant are in this order."""
+    """What stands outside for the lists that are made; ``exports`` of each variant are in this
+    order."""
     quantifier: Quantifier = Quantifier.EACH
     over: tuple[FlatValue, ...] = ()
     """The lists (LISTS) or the value whose uses (USES) are gone through."""
@@ -221,7 +224,8 @@ Binding = (
 
 @dataclass(eq=False, slots=True)
 class Scope:
-    """What names mean at one place: in a rule, in one use of a fragment or in one call of a guard."""
+    """What names mean at one place: in a rule, in one use of a fragment or in one call of a
+    guard."""
 
     names: dict[str, Binding] = field(default_factory=dict)
     operands: dict[str, Operand] = field(default_factory=dict)
@@ -250,7 +254,8 @@ class Flat:
     nodes: list[FlatNode] = field(default_factory=list)
     chains: list[FlatChain] = field(default_factory=list)
     eaches: list[Each] = field(default_factory=list)
-    """Repetitions that start from uses or from other lists; those of operands stand at their node."""
+    """Repetitions that start from uses or from other lists; those of operands stand at their
+    node."""
     conditions: list[Condition] = field(default_factory=list)
     parts: dict[tuple[FlatValue, str], FlatValue | AttributeOf | NotThere] = field(
         default_factory=dict

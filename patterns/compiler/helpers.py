@@ -1,4 +1,5 @@
-"""Names shared by all generated code of a program: equal text gets one name, so that rules share work."""
+"""Names shared by all generated code of a program: equal text gets one name, so that rules share
+work."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ from . import making, runtime
 
 
 class Helpers:
-    """Temporaries, helper functions and constants by their text, and the globals of generated code."""
+    """Temporaries, helper functions and constants by their text, and the globals of generated
+    code."""
 
     def __init__(self, pack: Pack, options: Mapping[str, Any]) -> None:
         self.pack = pack

@@ -25,8 +25,8 @@ MICROSOFT = "com.microsoft"
 
 def as_value(graph: Graph, thing: Any, hint: str) -> Value:
     """Something computed as a value of the graph; ``Refused`` where it is not known."""
-    if thing.__class__ is Value:
-        return thing  # type: ignore[no-any-return]  # __class__ does not narrow
+    if isinstance(thing, Value):
+        return thing
     if isinstance(thing, Quantized):
         return as_value(graph, thing.data, hint)
     if thing is None:
@@ -88,9 +88,7 @@ class Passed:
             found.setdefault(name, proto)
         return found
 
-    def _difference(
-        self, node: Node, op: str
-    ) -> tuple[dict[str, AttributeProto], dict[str, Any]]:
+    def _difference(self, node: Node, op: str) -> tuple[dict[str, AttributeProto], dict[str, Any]]:
         """Defaults to be written out, and attributes with their defaults that ``op`` lacks."""
         model = node.graph.model
         versions = (_version(model, node.op), _version(model, op))
@@ -105,11 +103,15 @@ class Passed:
                     there = target.attributes.get(name)
                     if there is None:
                         unknown[name] = spec.default
-                    elif spec.default is not None and name not in self._left_out:
-                        if there.default is None or not equal_attribute(there.default, spec.default):
-                            written[name] = encode(name, spec.default, spec.kind)
+                    elif name not in self._left_out and _differs(spec.default, there.default):
+                        written[name] = encode(name, spec.default, spec.kind)
             self._known[key] = written, unknown
         return self._known[key]
+
+
+def _differs(default: Any, there: Any) -> bool:
+    """Whether leaving out what has a default would mean something else there."""
+    return default is not None and (there is None or not equal_attribute(there, default))
 
 
 def _version(model: Model, op: str) -> int:
@@ -121,7 +123,12 @@ def _is_default(proto: AttributeProto, default: Any) -> bool:
 
 
 def put(
-    attributes: dict[str, AttributeProto], name: str, value: Any, op: str, model: Model, optional: bool
+    attributes: dict[str, AttributeProto],
+    name: str,
+    value: Any,
+    op: str,
+    model: Model,
+    optional: bool,
 ) -> None:
     """Set an attribute; one that is None is left out if it may be, else the rewrite is refused."""
     if value is None:

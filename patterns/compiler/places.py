@@ -13,11 +13,13 @@ ANCHOR = "n"
 class Places:
     """Of a pattern, or of one that repeats inside it.
 
-    A function for what repeats is given what it reads of the surroundings: ``arguments`` collects the
-    text of each there, and the name of the parameter that holds it here.
+    A function for what repeats is given what it reads of the surroundings: ``arguments`` collects
+    the text of each there, and the name of the parameter that holds it here.
     """
 
-    def __init__(self, outer: Places | None = None, arguments: dict[str, str] | None = None) -> None:
+    def __init__(
+        self, outer: Places | None = None, arguments: dict[str, str] | None = None
+    ) -> None:
         self._outer = outer
         self.arguments: dict[str, str] = {} if arguments is None else arguments
         self._texts: dict[Thing, str] = {}

@@ -118,7 +118,9 @@ class PatternElaborator(Elaborator):
                 child.flat.scope.names[value.name] = value
             child.node(replace(term, arity=Arity.ONE), child.flat.scope, results)
             if not child.over:
-                raise failure("a statement with `...` goes through a list bound elsewhere", term.span)
+                raise failure(
+                    "a statement with `...` goes through a list bound elsewhere", term.span
+                )
             over[:] = child.over
             child.flat.entries = tuple(child.over.values())
 
@@ -191,9 +193,7 @@ class PatternElaborator(Elaborator):
             flat.scope.known = known
         return variants
 
-    def _finish(
-        self, each: Each, scope: Scope, build: Callable[[PatternElaborator], None]
-    ) -> Each:
+    def _finish(self, each: Each, scope: Scope, build: Callable[[PatternElaborator], None]) -> Each:
         each.variants = tuple(self._variants(scope, build, each.span))
         if each.quantifier is not Quantifier.NO:
             self._export(each, scope)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..diagnostics import failure
+from ..syntax import Quantifier
 from .flat import (
     Each,
     EachOperand,
@@ -12,7 +13,6 @@ from .flat import (
     FlatChain,
     FlatNode,
     FlatValue,
-    Quantifier,
     Role,
     Source,
     ValueOperand,
@@ -24,8 +24,8 @@ Consumers = dict[FlatValue, list[FlatNode | FlatChain | Each]]
 def assign_roles(flat: Flat, replaced: frozenset[str], read: frozenset[str]) -> None:
     """Set the role of every node of a variant.
 
-    ``replaced`` are the names that the template defines, ``read`` those that it takes as operands: a
-    value that it reads but does not define stays, and so does its node.
+    ``replaced`` are the names that the template defines, ``read`` those that it takes as
+    operands: a value that it reads but does not define stays, and so does its node.
     """
     _roles(flat, replaced, read, {}, looks_only=False)
 
@@ -95,7 +95,9 @@ def _borrow_what_feeds_borrowed(flat: Flat, consumers: Consumers) -> None:
         changed = False
         for node in flat.nodes:
             if node.role is Role.OWNED and all(
-                _may_stay(consumer) for value in _made(node) for consumer in consumers.get(value, ())
+                _may_stay(consumer)
+                for value in _made(node)
+                for consumer in consumers.get(value, ())
             ):
                 node.role = Role.BORROWED
                 changed = True
@@ -117,9 +119,7 @@ def _eaches(flat: Flat) -> list[Each]:
     return inside + flat.eaches
 
 
-def _roles_inside(
-    each: Each, flat: Flat, replaced: frozenset[str], read: frozenset[str]
-) -> None:
+def _roles_inside(each: Each, flat: Flat, replaced: frozenset[str], read: frozenset[str]) -> None:
     looks_only = each.source is Source.USES
     if each.quantifier is Quantifier.NO:
         replaced = frozenset()

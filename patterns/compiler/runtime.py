@@ -1,4 +1,5 @@
-"""What generated matchers call: questions about nodes and values that no expression of Python asks."""
+"""What generated matchers call: questions about nodes and values that no expression of Python
+asks."""
 
 from __future__ import annotations
 
@@ -123,7 +124,9 @@ def is_number(value: Value | None, wanted: Any) -> bool:
         return False
     array = value.array()
     if isinstance(wanted, tuple):
-        return array.size == len(wanted) and bool(arithmetic.eq(array.reshape(-1), np.asarray(wanted)))
+        return array.size == len(wanted) and bool(
+            arithmetic.eq(array.reshape(-1), np.asarray(wanted))
+        )
     return array.size > 0 and bool(arithmetic.eq(array, wanted))
 
 
@@ -145,9 +148,7 @@ def each_const(things: Iterable[Any]) -> tuple[Any, ...] | None:
     return None if any(each is None for each in found) else found
 
 
-_SCALARS = (
-    "number single is_zero kind_of close rank dim size magnitude".split()
-)
+_SCALARS = ["number", "single", "is_zero", "kind_of", "close", "rank", "dim", "size", "magnitude"]
 
 
 def environment() -> dict[str, Any]:

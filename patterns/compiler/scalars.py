@@ -1,8 +1,8 @@
 """The arithmetic of conditions, made for scales of one element: Python floats instead of arrays.
 
-A product, quotient, sum or difference of two float32 numbers, computed in float64 and rounded once
-more, is that of float32: float64 has more than twice its digits.  float16 is computed in float32, as
-the kernels do.  What is no single float goes the way of ``functions.arithmetic``.
+A product, quotient, sum or difference of two float32 numbers, computed in float64 and rounded
+once more, is that of float32: float64 has more than twice its digits.  float16 is computed in
+float32, as the kernels do.  What is no single float goes the way of ``functions.arithmetic``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ from ..functions.quantized import ARRAYS, const, shape_part
 
 _FEW = 32
 """Elements up to which a loop of Python is faster than numpy."""
-_SINGLE_FLOATS = frozenset(dtypes.numpy_dtype(dtypes.number(name)) for name in ("f32", "f16", "bf16"))
+_SINGLE_FLOATS = frozenset(
+    dtypes.numpy_dtype(dtypes.number(name)) for name in ("f32", "f16", "bf16")
+)
 
 
 def number(value: Value) -> Any:
@@ -101,7 +103,7 @@ def rank(value: Value) -> int | None:
     return None if shape is None else len(shape)
 
 
-def dim(value: Value, position: Any) -> int | None:
+def dim(value: Value, position: int | None) -> int | None:
     """A dimension, counted from the end where the position is negative; None if not known."""
     shape = shape_of(value)
     if shape is None or position is None or not -len(shape) <= position < len(shape):

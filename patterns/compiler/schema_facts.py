@@ -8,7 +8,7 @@ from typing import Any
 
 from qrewrite.engine.schemas import Schema, Schemas
 
-_SINGLE = "com.microsoft::QuantizeLinear com.microsoft::DequantizeLinear".split()
+_SINGLE = ["com.microsoft::QuantizeLinear", "com.microsoft::DequantizeLinear"]
 
 
 @cache

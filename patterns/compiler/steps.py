@@ -1,8 +1,9 @@
-"""The steps of a match, in the order in which they are taken; equal steps of two rules have equal text.
+"""The steps of a match, in the order in which they are taken; equal steps of two rules have equal
+text.
 
-Variables are named by the path from the anchor ``n``: ``ni0p`` is the producer of operand 0 of ``n``,
-``no0c`` the consumer of its output 0.  So what two rules have in common is the same text in both, and
-is done once for both.
+Variables are named by the path from the anchor ``n``: ``ni0p`` is the producer of operand 0 of
+``n``, ``no0c`` the consumer of its output 0.  So what two rules have in common is the same text
+in both, and is done once for both.
 """
 
 from __future__ import annotations

@@ -31,7 +31,6 @@ from .flat import (
     Computed,
     Flat,
     FlatChain,
-    FlatNode,
     FlatValue,
     NotThere,
     OperandsOf,
@@ -229,9 +228,7 @@ class TemplateWriter:
             return f"(None if (z := {text}) is None else scalar(graph, z))"
         return f"scalar(graph, {text})"
 
-    def _part_of_computed(
-        self, found: Computed, part: str, optional: bool, term: Capture
-    ) -> str:
+    def _part_of_computed(self, found: Computed, part: str, optional: bool, term: Capture) -> str:
         code = self.writer.of_binding(found, term.span, False).text
         hint = f"{self._hint(found)} + '_{part}'"
         if part == "zero_point" and optional:
@@ -290,7 +287,9 @@ class TemplateWriter:
     def node(self, term: Apply, place: Place, statement: Assign | None) -> str:
         """Lines that make a node; the text of its first output."""
         if term.presence is not Presence.ONCE:
-            raise failure("a template says what there is: ?, * and + have no meaning here", term.span)
+            raise failure(
+                "a template says what there is: ?, * and + have no meaning here", term.span
+            )
         fragment = self.helpers.pack.fragments.get(term.op.name)
         if fragment is not None and not term.op.domain and place.scope.find(term.op.name) is None:
             return self._fragment(term, fragment, place, statement)

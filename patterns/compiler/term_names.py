@@ -79,7 +79,7 @@ def _single(term: Term) -> Iterator[str]:
     match term:
         case Group() | Apply(arity=Arity.REPEATED) | Alternatives(arity=Arity.REPEATED):
             return
-        case Capture(name, _, Arity.REPEATED):
+        case Capture(arity=Arity.REPEATED):
             return
         case Alternatives(choices):
             for choice in choices:

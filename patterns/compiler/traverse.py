@@ -93,7 +93,7 @@ class Traversal:
         self._outputs(node, name, arrived)
         inputs = self._count(node, name)
         attribute_test(node, name, self.helpers, self.steps)
-        for position, operand in enumerate(node.operands):
+        for position in range(len(node.operands)):
             self._operand(node, position, f"{name}i{position}", inputs)
         for output in _outputs(node):
             self._downstream(output)
@@ -217,7 +217,9 @@ class Traversal:
             case _:
                 pass
 
-    def _reach(self, value: FlatValue, name: str, text: str | None, span: Span | None = None) -> None:
+    def _reach(
+        self, value: FlatValue, name: str, text: str | None, span: Span | None = None
+    ) -> None:
         """A value has been found; if it had been before, it must be the same one."""
         known = self.places.find(value)
         if known is None:

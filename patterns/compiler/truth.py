@@ -94,9 +94,7 @@ class Truth(Calls):
             return text
         return f"({' or '.join(dict.fromkeys(absent))} or {text})"
 
-    def _choice(
-        self, expression: Conditional, scope: Scope, strict: bool, positive: bool
-    ) -> str:
+    def _choice(self, expression: Conditional, scope: Scope, strict: bool, positive: bool) -> str:
         holds = self.holds(expression.condition, scope, strict)
         fails = self.fails(expression.condition, scope, False)
         if holds == "True":
@@ -144,7 +142,11 @@ class Truth(Calls):
                 code = self.value(expression, scope, strict)
                 if code.kind is Kind.LITERAL:
                     return str(code.value is positive)
-                return code.text if positive and code.kind is Kind.BOOL else f"({code.text} is {positive})"
+                return (
+                    code.text
+                    if positive and code.kind is Kind.BOOL
+                    else f"({code.text} is {positive})"
+                )
 
     def _compare(self, expression: Compare, scope: Scope, strict: bool, positive: bool) -> str:
         left = expression.first
@@ -178,9 +180,10 @@ class Truth(Calls):
         """``op == Conv``"""
         for node, name in ((left, right), (right, left)):
             found = binding_of(node, scope, self.flat)
-            if isinstance(found, FlatNode) and isinstance(name, Name):
-                if scope.find(name.id) is None and word in ("==", "!="):
-                    return f"{self.at(found)}.op {word if positive else _NEGATED[word]} {name.id!r}"
+            if not isinstance(found, FlatNode) or not isinstance(name, Name):
+                continue
+            if scope.find(name.id) is None and word in ("==", "!="):
+                return f"{self.at(found)}.op {word if positive else _NEGATED[word]} {name.id!r}"
         return None
 
     def comparison(self, a: Code, word: str, b: Code, positive: bool, strict: bool = False) -> str:

@@ -1,7 +1,7 @@
 """The functions that rules can call: pure, few, and each with a sentence that says what it does.
 
-A condition that calls one with something that is not known fails; a ``let`` that does makes the rule
-not fire.
+A condition that calls one with something that is not known fails; a ``let`` that does makes the
+rule not fire.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Arithmetic and comparison of constants in rules.  None stands for what is not known.
 
-Floats are computed in the type of the operands, as the runtime does (f32 * f32 is f32, rounded once);
-a number written in a rule takes that type.  Integers are computed exactly: the result is int64.
-Overflow and division by zero give infinity and NaN, of which the engine lets numpy not warn.
+Floats are computed in the type of the operands, as the runtime does (f32 * f32 is f32, rounded
+once); a number written in a rule takes that type.  Integers are computed exactly: the result is
+int64. Overflow and division by zero give infinity and NaN, of which the engine lets numpy not
+warn.
 """
 
 from __future__ import annotations
@@ -76,7 +77,8 @@ le = _ordered(operator.le)
 
 
 def _in_one_type(a: Any, b: Any) -> tuple[Any, Any]:
-    """Both as arrays; a Python number in the type of the array beside it where that is a float's."""
+    """Both as arrays; a Python number in the type of the array beside it where that is a
+    float's."""
     if not isinstance(a, ARRAYS):
         a = _like(a, b)
     elif not isinstance(b, ARRAYS):
@@ -172,4 +174,3 @@ def index(base: Any, position: Any) -> Any:
         return base[int(position)]
     except (IndexError, TypeError, ValueError):
         return None
-

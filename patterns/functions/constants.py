@@ -179,4 +179,3 @@ def _reshape(t: Any, dims: Any) -> Any:
 def _sqrt(t: Any) -> Any:
     with np.errstate(all="ignore"):
         return np.sqrt(np.asarray(t))
-

@@ -49,8 +49,8 @@ class Parameter:
 class Function:
     """A function of the rule language.
 
-    ``call`` gets the arguments as ``Accepts`` says.  It is not called where one of them is not known,
-    and returns None for a result that is not known, or where there is none.
+    ``call`` gets the arguments as ``Accepts`` says.  It is not called where one of them is not
+    known, and returns None for a result that is not known, or where there is none.
     """
 
     name: str

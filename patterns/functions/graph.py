@@ -72,10 +72,10 @@ def _rank(v: Any) -> int | None:
 
 def _dim(v: Any, i: Any) -> int | None:
     shape = shape_part(v)
-    i = int(i)
-    if shape is None or not -len(shape) <= i < len(shape):
+    position = int(i)
+    if shape is None or not -len(shape) <= position < len(shape):
         return None
-    return shape[i]
+    return shape[position]
 
 
 def _shape(v: Any) -> tuple[int, ...] | None:

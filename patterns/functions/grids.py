@@ -34,12 +34,16 @@ def functions() -> tuple[Function, ...]:
             "same_grid",
             (quantized("x"), Parameter("y", Accepts.QUANTIZED, repeated=True)),
             Result.BOOL,
-            "x and y have one type, axis, block size and zero point, and scales equal bit by bit; an "
-            "absent zero point is zero, rank 0 is as good as shape [1].",
+            "x and y have one type, axis, block size and zero point, and scales equal bit by bit; "
+            "an absent zero point is zero, rank 0 is as good as shape [1].",
             _same_grid,
         ),
         Function(
-            "lowest", (element_type("type"),), Result.NUMBER, "The least integer of a type.", _lowest
+            "lowest",
+            (element_type("type"),),
+            Result.NUMBER,
+            "The least integer of a type.",
+            _lowest,
         ),
         Function(
             "highest",

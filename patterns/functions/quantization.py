@@ -62,8 +62,8 @@ def linear() -> tuple[Function, ...]:
             "recode",
             (quantized("q"), element_type("type")),
             Result.QUANTIZED,
-            "The same values in codes of the other signedness: codes and zero points move by half of "
-            "the range (i8 and u8 by 128). none for other types.",
+            "The same values in codes of the other signedness: codes and zero points move by half "
+            "of the range (i8 and u8 by 128). none for other types.",
             _recode,
         ),
     )
@@ -76,16 +76,16 @@ def weights() -> tuple[Function, ...]:
             "quantize_symmetric",
             (w, kind, axis, optional_number("bits", 8)),
             Result.QUANTIZED,
-            "w / scale rounded half to even, scale = max|w| / (2^(bits-1) - 1) in float32, zero point "
-            "0; one scale for each index of axis, or one alone. A slice of zeros has scale 1.",
+            "w / scale rounded half to even, scale = max|w| / (2^(bits-1) - 1) in float32, zero "
+            "point 0; one scale for each index of axis, or one. A slice of zeros has scale 1.",
             _symmetric,
         ),
         Function(
             "quantize_asymmetric",
             (w, kind),
             Result.QUANTIZED,
-            "One scale (max(w, 0) - min(w, 0)) / range and a zero point, over the whole range of the "
-            "type, as onnxruntime quantizes weights.",
+            "One scale (max(w, 0) - min(w, 0)) / range and a zero point, over the whole range of "
+            "the type, as onnxruntime quantizes weights.",
             _asymmetric,
         ),
         Function(
@@ -169,7 +169,9 @@ def _recode(q: Quantized, kind: int) -> Quantized | None:
         return None
     if q.zero_point is None:
         zero_point = zeros(type_part(q), np.asarray(const(q.scale)).shape)
-    return replace(q, data=_shifted(data, shift, kind), zero_point=_shifted(zero_point, shift, kind))
+    return replace(
+        q, data=_shifted(data, shift, kind), zero_point=_shifted(zero_point, shift, kind)
+    )
 
 
 def _shifted(codes: Any, shift: int, kind: int) -> Any:
@@ -223,7 +225,9 @@ def _weight(w: Any, mode: str, axis: Any) -> Quantized | None:
     kind = dtypes.number("i8")
     if mode == "asymmetric":
         return _asymmetric(w, kind)
-    return _symmetric(w, kind, None if mode == "per_tensor" else axis, 7 if mode == "seven_bit" else 8)
+    return _symmetric(
+        w, kind, None if mode == "per_tensor" else axis, 7 if mode == "seven_bit" else 8
+    )
 
 
 def _bias(b: Any, scale: Any) -> Quantized | None:

@@ -1,7 +1,7 @@
 """Quantized tensors as expressions see them, and how anything an expression yields is read.
 
-An expression yields numbers, texts, tuples, numpy arrays (constants), graph values, quantized tensors,
-or None where it is not known.
+An expression yields numbers, texts, tuples, numpy arrays (constants), graph values, quantized
+tensors, or None where it is not known.
 """
 
 from __future__ import annotations
@@ -55,7 +55,9 @@ def num(thing: Any) -> Any:
     elif thing.__class__ is Quantized:
         thing = const(thing.data)
     if isinstance(thing, ARRAYS) and thing.size == 1:
-        return thing.item() if thing.dtype.kind in "biuf" else float(thing.astype(np.float64).item())
+        return (
+            thing.item() if thing.dtype.kind in "biuf" else float(thing.astype(np.float64).item())
+        )
     return thing
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 from onnx import ModelProto, numpy_helper
+
 from qrewrite.engine.emit import to_proto
 from qrewrite.engine.fixpoint import run as run_phases
 from qrewrite.engine.io import read_model
@@ -34,7 +35,9 @@ class Result:
         return found
 
     def attributes(self, op: str) -> dict[str, object]:
-        return {each.name: onnx.helper.get_attribute_value(each) for each in self.node(op).attribute}
+        return {
+            each.name: onnx.helper.get_attribute_value(each) for each in self.node(op).attribute
+        }
 
     def content(self, name: str) -> np.ndarray:
         """An initializer by name."""

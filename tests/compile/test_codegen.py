@@ -7,9 +7,11 @@ import tempfile
 from pathlib import Path
 
 import pytest
+
 from qrewrite.loading import load_pack
 from qrewrite.patterns.compiler.codegen import function_body
-from qrewrite.patterns.compiler.steps import Bind, Candidates, Step, Test
+from qrewrite.patterns.compiler.steps import Bind, Candidates, Step
+from qrewrite.patterns.compiler.steps import Test as Must
 from qrewrite.patterns.program import compile_pack
 
 
@@ -31,7 +33,7 @@ def naive(sequences: list[tuple[list[Step], str]], **values: object) -> list[str
         for position, step in enumerate(steps):
             if isinstance(step, Bind):
                 scope = scope | {step.name: eval(step.expression, {}, scope)}
-            elif isinstance(step, Test):
+            elif isinstance(step, Must):
                 if not eval(step.expression, {}, scope):
                     return
             else:
@@ -55,9 +57,9 @@ def some_steps(chance: random.Random) -> list[Step]:
             steps.append(Candidates("c", f"range({chance.randrange(3)})"))
         elif kind == 2:
             wanted = chance.randrange(3)
-            steps.append(Test(f"y == {wanted}", "y", frozenset({wanted})))
+            steps.append(Must(f"y == {wanted}", "y", frozenset({wanted})))
         else:
-            steps.append(Test(f"x % {chance.randrange(1, 4)} == 0"))
+            steps.append(Must(f"x % {chance.randrange(1, 4)} == 0"))
     return steps
 
 
@@ -74,8 +76,8 @@ def test_merged_steps_do_what_they_do_one_by_one(seed: int) -> None:
 def test_many_forks_are_not_too_deep_for_python() -> None:
     sequences: list[tuple[list[Step], str]] = []
     for depth in range(150):
-        shared: list[Step] = [Test(f"x != {-level - 1}") for level in range(150 - depth)]
-        sequences.append(([*shared, Test(f"x == {depth}")], f"rule {depth}"))
+        shared: list[Step] = [Must(f"x != {-level - 1}") for level in range(150 - depth)]
+        sequences.append(([*shared, Must(f"x == {depth}")], f"rule {depth}"))
     assert fires(sequences, x=140) == ["rule 140"]
 
 
@@ -91,7 +93,8 @@ def sources(rules: str, op: str) -> str:
 
 def test_rules_of_one_shape_do_their_common_work_once() -> None:
     rules = "\n".join(
-        f"rule r{i} {{ y = Q(Conv<*a>(DQ(x), DQ(w), DQ(b)?)) where x.type == u8, rank(x) == {50 + i}"
+        f"rule r{i} {{ y = Q(Conv<*a>(DQ(x), DQ(w), DQ(b)?))"
+        f" where x.type == u8, rank(x) == {50 + i}"
         " => y = QLinearConv<*a>(x, x.scale, x.zero_point, w, w.scale, w.zero_point, y.scale,"
         " y.zero_point, b?) within 1 quantum of y }"
         for i in range(30)

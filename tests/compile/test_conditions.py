@@ -54,7 +54,7 @@ def graph(shape: tuple[int | str, ...] | None = (2, 3), opset: int = 19) -> Mode
         ("opset >= 13", True),
         ("opset < 13", False),
         ('opset("com.microsoft") >= 1', False),
-        ("a.name == \"Abs\"", True),
+        ('a.name == "Abs"', True),
         ("a.version == 13", True),
         ("v.type == f32 or rank(v) == 7", True),
         ("rank(v) == 7 or v.type == f32", True),
@@ -136,7 +136,8 @@ rule drop "A product with a constant" {{
     ],
 )
 def test_conditions_on_constants(condition: str, value: tuple[float, ...], holds: bool) -> None:
-    """In float32: 0.1 is the float32 next to it, and three times that rounds to the one next to 0.3."""
+    """In float32: 0.1 is the float32 next to it, and three times that rounds to the one next to
+    0.3."""
     b = Builder()
     v = b.node("Abs", [b.input("x", "f32", (2,))])
     b.node("Mul", [v, b.constant(value, "f32")], b.output("y", "f32"))

@@ -14,7 +14,8 @@ rule conv "The bias may be absent" {
     y = Q(Conv<*attrs>(DQ(x), DQ(w), DQ(b)?))
     where x.type == u8, w.type == i8, y.type == u8, per_tensor(x, w, y),
           b.type == i32, b.zero_point == 0, close(b.scale, x.scale * w.scale)
- => y = QLinearConv<*attrs>(x, x.scale, x.zero_point, w, w.scale, w.zero_point, y.scale, y.zero_point, b?)
+ => y = QLinearConv<*attrs>(x, x.scale, x.zero_point, w, w.scale, w.zero_point,
+                            y.scale, y.zero_point, b?)
     within 1 quantum of y
 }
 """
@@ -22,10 +23,17 @@ W = np.arange(-9, 9).reshape(2, 1, 3, 3)
 
 
 def conv(
-    bias: str, scale: float = 0.05 * 0.02, x: Grid = G, empty: bool = False, zero_point: int | None = 0
+    bias: str,
+    scale: float = 0.05 * 0.02,
+    x: Grid = G,
+    empty: bool = False,
+    zero_point: int | None = 0,
 ) -> Builder:
     b = Builder()
-    operands = [b.dq(b.input("x", "u8", (1, 1, 5, 5)), x), b.dq(b.constant(W, "i8"), Grid("i8", 0.02, None))]
+    operands = [
+        b.dq(b.input("x", "u8", (1, 1, 5, 5)), x),
+        b.dq(b.constant(W, "i8"), Grid("i8", 0.02, None)),
+    ]
     if bias == "codes":
         operands.append(b.dq(b.constant((100, -100), "i32"), Grid("i32", scale, zero_point)))
     elif bias == "float":
@@ -70,7 +78,10 @@ rule relu "A Relu may stand between" {
 """
 
 
-@pytest.mark.parametrize(("between", "fires"), [((), True), (("Relu",), True), (("Relu", "Relu"), False), (("Neg",), False)])
+@pytest.mark.parametrize(
+    ("between", "fires"),
+    [((), True), (("Relu",), True), (("Relu", "Relu"), False), (("Neg",), False)],
+)
 def test_an_optional_node(between: tuple[str, ...], fires: bool) -> None:
     b, grid = Builder(), Grid("u8", 0.05, None)
     v = b.node("Abs", [b.dq(b.input("x", "u8", (3,)), grid)])
@@ -248,8 +259,10 @@ def test_optional_outputs(used: bool) -> None:
 GEMM = """
 rule gemm "With a quantizer behind it the result is integer, else float" {
     y = Q?(Gemm<alpha = alpha, beta = 1, transA = 0, transB = 0>(DQ(a), DQ(b)))
-    where a.type == u8, b.type == u8, y.type in {u8, f32}, per_tensor(a, b), per_tensor(y), a.scale < 1
- => y = com.microsoft::QGemm<alpha = alpha>(a, a.scale, a.zero_point, b, b.scale, b.zero_point, none, y.scale?, y.zero_point?)
+    where a.type == u8, b.type == u8, y.type in {u8, f32}, per_tensor(a, b), per_tensor(y),
+          a.scale < 1
+ => y = com.microsoft::QGemm<alpha = alpha>(a, a.scale, a.zero_point, b, b.scale, b.zero_point,
+                                            none, y.scale?, y.zero_point?)
     within 1 quantum of y
 }
 """

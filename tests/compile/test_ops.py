@@ -1,4 +1,5 @@
-"""Ops: alternatives, sets, slots, commuted operands, domains, attributes, per-op properties, chains."""
+"""Ops: alternatives, sets, slots, commuted operands, domains, attributes, per-op properties,
+chains."""
 
 from __future__ import annotations
 
@@ -23,7 +24,11 @@ rule table "One rule for a family" {
 
 @pytest.mark.parametrize(
     ("op", "attributes", "made"),
-    [("Sigmoid", {}, {}), ("LeakyRelu", {"alpha": 0.25}, {"alpha": 0.25}), ("LeakyRelu", {}, {"alpha": 0.01})],
+    [
+        ("Sigmoid", {}, {}),
+        ("LeakyRelu", {"alpha": 0.25}, {"alpha": 0.25}),
+        ("LeakyRelu", {}, {"alpha": 0.01}),
+    ],
 )
 def test_an_op_set_in_pattern_and_template(
     op: str, attributes: dict[str, float], made: dict[str, float]
@@ -96,7 +101,10 @@ def test_commuted_operands(swapped: bool) -> None:
 @pytest.mark.parametrize("swapped", [False, True])
 def test_operands_of_a_commutative_set(op: str, swapped: bool) -> None:
     b = Builder()
-    operands = [b.node("Abs", [b.input("x", "f32", (2,))]), b.node("Neg", [b.input("z", "f32", (2,))])]
+    operands = [
+        b.node("Abs", [b.input("x", "f32", (2,))]),
+        b.node("Neg", [b.input("z", "f32", (2,))]),
+    ]
     b.node(op, operands[::-1] if swapped else operands, b.output("y", "f32"))
     result = rewritten(COMMUTED, b.model())
     assert dict(result.fired) == {"by_set": 1} and list(result.node(op).input) == ["z", "x"]
@@ -112,7 +120,9 @@ rule drop "Both domains of the two quantizing ops" {
 """
 
 
-@pytest.mark.parametrize(("domain", "type", "opset"), [("", "u8", 10), (MS, "u8", 19), (MS, "u16", 17), ("", "u16", 21)])
+@pytest.mark.parametrize(
+    ("domain", "type", "opset"), [("", "u8", 10), (MS, "u8", 19), (MS, "u16", 17), ("", "u16", 21)]
+)
 def test_quantizers_keep_their_domain(domain: str, type: str, opset: int) -> None:
     b, grid = Builder(opset, domain), Grid(type, 0.5, None if domain == "" and type == "u8" else 0)
     v = b.node("Abs", [b.node("Abs", [b.dq(b.input("x", type, (3,)), grid)])])

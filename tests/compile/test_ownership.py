@@ -69,7 +69,9 @@ def test_a_root_may_have_many_consumers_and_be_an_output() -> None:
 
 def body(name: str, captured: str) -> helper.GraphProto:
     out = helper.make_tensor_value_info(f"{name}_out", TensorProto.FLOAT, (4,))
-    return helper.make_graph([helper.make_node("Sqrt", [captured], [f"{name}_out"])], name, [], [out])
+    return helper.make_graph(
+        [helper.make_node("Sqrt", [captured], [f"{name}_out"])], name, [], [out]
+    )
 
 
 @pytest.mark.parametrize(("captured", "fires"), [(0, True), (1, False), (2, False)])
@@ -101,7 +103,9 @@ def test_nodes_of_a_body_match_but_not_across_its_border() -> None:
         del graph_proto.initializer[:2]
     for node in whole.node:
         node.name += "_then"
-    b.node("If", [b.constant(True, "bool")], b.output("r", "u8"), then_branch=whole, else_branch=apart)
+    b.node(
+        "If", [b.constant(True, "bool")], b.output("r", "u8"), then_branch=whole, else_branch=apart
+    )
     result = check(FUSE, b.model(), {"fuse": 1})
     assert result.count("Neg") == 1
 

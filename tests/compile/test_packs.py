@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from onnx import TensorProto, helper
+
 from qrewrite.engine.errors import RuleError
 from qrewrite.engine.fixpoint import run as run_phases
 from qrewrite.engine.io import read_model

@@ -1,4 +1,5 @@
-"""What ``let`` computes: constants, quantized tensors, parts, lists, conditionals; comparing codes."""
+"""What ``let`` computes: constants, quantized tensors, parts, lists, conditionals; comparing
+codes."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ WEIGHT = """
 rule conv "Plain fusion" {
     y = Q(Conv<*attrs>(DQ(x), DQ(w)))
     where x.type == u8, w.type == i8, y.type == u8, per_tensor(x, y)
- => y = QLinearConv<*attrs>(x, x.scale, x.zero_point, w, w.scale, w.zero_point, y.scale, y.zero_point)
+ => y = QLinearConv<*attrs>(x, x.scale, x.zero_point, w, w.scale, w.zero_point,
+                            y.scale, y.zero_point)
     within 1 quantum of y
 }
 
@@ -71,7 +73,9 @@ def test_two_matches_share_equal_constants_and_no_others() -> None:
     assert nodes[0].input[4] == nodes[1].input[4] != nodes[2].input[4]
 
 
-def computed(expression: str, value: np.ndarray, type: str = "f32", made: str = "f32") -> np.ndarray:
+def computed(
+    expression: str, value: np.ndarray, type: str = "f32", made: str = "f32"
+) -> np.ndarray:
     """What an expression over a constant ``c`` yields."""
     rule = f"""
     rule compute "A constant" {{
@@ -83,7 +87,11 @@ def computed(expression: str, value: np.ndarray, type: str = "f32", made: str = 
     }}
     """
     b = Builder()
-    b.node("Mul", [b.node("Neg", [b.input("x", made, None)]), b.constant(value, type, "c")], b.output("y", made))
+    b.node(
+        "Mul",
+        [b.node("Neg", [b.input("x", made, None)]), b.constant(value, type, "c")],
+        b.output("y", made),
+    )
     result = rewritten(rule, b.model())
     assert dict(result.fired) == {"compute": 1}
     return result.constant("Mul", 1)
@@ -120,12 +128,19 @@ def test_float32_is_rounded_once_an_operation() -> None:
     """0.1 * 3 in float32 is not what float64 gives, rounded at the end."""
     value = np.array([0.1, 1e20], np.float32)
     np.testing.assert_array_equal(computed("c * c * c", value), value * value * value)
-    np.testing.assert_array_equal(computed("c / 3 * 3", value), value / np.float32(3) * np.float32(3))
+    np.testing.assert_array_equal(
+        computed("c / 3 * 3", value), value / np.float32(3) * np.float32(3)
+    )
 
 
 def test_integers_do_not_wrap() -> None:
     b = Builder()
-    b.node("Concat", [b.input("x", "i32", (2,)), b.constant((200, 100), "i32", "c")], b.output("y", "i32"), axis=0)
+    b.node(
+        "Concat",
+        [b.input("x", "i32", (2,)), b.constant((200, 100), "i32", "c")],
+        b.output("y", "i32"),
+        axis=0,
+    )
     rule = """
     rule compute "Integers are exact, and a cast that does not fit has no value" expands {{
         y = Concat<*attrs>(x, c)
@@ -176,10 +191,18 @@ rule recode "int8 codes become uint8 codes of the same values" expands {
 def test_codes_of_the_other_sign(zero_point: int | None) -> None:
     b = Builder()
     codes = np.array([[-128, 127], [0, 5]])
-    operands = [b.dq(b.input("x", "u8", (2, 2)), G), b.dq(b.constant(codes, "i8"), Grid("i8", (0.5, 2.0), None if zero_point is None else (zero_point, 1), 1))]
+    operands = [
+        b.dq(b.input("x", "u8", (2, 2)), G),
+        b.dq(
+            b.constant(codes, "i8"),
+            Grid("i8", (0.5, 2.0), None if zero_point is None else (zero_point, 1), 1),
+        ),
+    ]
     b.node("MatMul", operands, b.output("y", "f32"))
     result = check(RECODE, b.model(), {"recode": 1})
-    [made] = [n for n in result.model.graph.node if n.op_type == "DequantizeLinear" and n.input[0] != "x"]
+    [made] = [
+        n for n in result.model.graph.node if n.op_type == "DequantizeLinear" and n.input[0] != "x"
+    ]
     np.testing.assert_array_equal(result.content(made.input[0]), codes + 128)
     first = 128 if zero_point is None else zero_point + 128
     assert result.content(made.input[2])[0] == first
@@ -201,7 +224,9 @@ def test_a_graph_value_with_another_scale() -> None:
     b.node("Mul", [b.dq(b.input("x", "u8", (4,)), G), b.constant(0.5, "f32")], b.output("y", "f32"))
     result = check(PARTS, b.model(), {"scaled": 1}, relative=1e-5)
     node = result.node("DequantizeLinear")
-    assert node.input[0] == "x" and result.content(node.input[1]) == np.float32(0.05) * np.float32(0.5)
+    assert node.input[0] == "x" and result.content(node.input[1]) == np.float32(0.05) * np.float32(
+        0.5
+    )
 
 
 BIAS = """
@@ -245,7 +270,11 @@ def test_quantize_like_is_what_quantize_linear_gives() -> None:
     """
     values = np.linspace(-2, 12, 57, dtype=np.float32)
     b = Builder()
-    b.node("Add", [b.q(b.constant(values, "f32"), Grid("u8", 0.1, 5)), b.input("x", "u8", (57,))], b.output("y", "u8"))
+    b.node(
+        "Add",
+        [b.q(b.constant(values, "f32"), Grid("u8", 0.1, 5)), b.input("x", "u8", (57,))],
+        b.output("y", "u8"),
+    )
     before = ReferenceEvaluator(b.model()).run(None, {"x": np.zeros(57, np.uint8)})[0]
     result = rewritten(rule, b.model())
     assert result.count("QuantizeLinear") == 0
@@ -266,10 +295,15 @@ def test_an_absent_capture_in_a_let_leaves_its_operand_out() -> None:
         b = Builder()
         two = b.constant(2.0, "f32", "two")
         v = b.node("Mul", [b.input("x", "f32", (5,)), two])
-        names = [b.constant({"low": -1.0, "high": 1.5}[name], "f32", name) if name else "" for name in bounds]
+        names = [
+            b.constant({"low": -1.0, "high": 1.5}[name], "f32", name) if name else ""
+            for name in bounds
+        ]
         b.node("Clip", [v, *names], b.output("y", "f32"))
         result = check(rule, b.model(), {"clip": 1})
-        assert [bool(name) for name in result.node("Clip").input[1:]] == [bool(name) for name in bounds]
+        assert [bool(name) for name in result.node("Clip").input[1:]] == [
+            bool(name) for name in bounds
+        ]
 
 
 # ---- comparing codes ---------------------------------------------------------------------------
@@ -290,7 +324,9 @@ rule affine "A product with a constant is a requantization, if no code moves" {
 def test_both_sides_are_compared_over_all_codes(factor: float) -> None:
     """By a power of two no code moves; else it depends on the roundings of 256 products."""
     b = Builder()
-    v = b.node("Mul", [b.dq(b.input("x", "u8", (256,)), Grid("u8", 0.1, 0)), b.constant(factor, "f32")])
+    v = b.node(
+        "Mul", [b.dq(b.input("x", "u8", (256,)), Grid("u8", 0.1, 0)), b.constant(factor, "f32")]
+    )
     b.q(v, Grid("u8", 0.07, 0), b.output("y", "u8"))
     result = rewritten(AFFINE, b.model())
     x = np.arange(256, dtype=np.float32)
@@ -305,7 +341,9 @@ def test_some_codes_do_move() -> None:
     fired = []
     for factor in np.linspace(0.31, 1.9, 12):
         b = Builder()
-        v = b.node("Mul", [b.dq(b.input("x", "u8", (8,)), Grid("u8", 0.1, 0)), b.constant(factor, "f32")])
+        v = b.node(
+            "Mul", [b.dq(b.input("x", "u8", (8,)), Grid("u8", 0.1, 0)), b.constant(factor, "f32")]
+        )
         b.q(v, Grid("u8", 0.04, 0), b.output("y", "u8"))
         fired.append(bool(rewritten(AFFINE, b.model()).fired))
     assert True in fired and False in fired
@@ -333,7 +371,9 @@ def chain(domain: str = "", zero_point: int | None = 3, **outputs: bool) -> Buil
         b = Builder(21)
     kind = None if zero_point is not None else 3
     codes = b.q(b.node("Abs", [b.input("x", "f32", (1, 2, 4, 4))]), grid, output_dtype=kind)
-    t = b.node("Transpose", [codes], b.output("t", "i8") if outputs.get("t") else "", perm=[0, 1, 3, 2])
+    t = b.node(
+        "Transpose", [codes], b.output("t", "i8") if outputs.get("t") else "", perm=[0, 1, 3, 2]
+    )
     b.node("Neg", [b.dq(t, grid)], b.output("z", "f32"))
     m = b.node("MaxPool", [t], kernel_shape=[2, 2], pads=[1, 1, 1, 1])
     if outputs.get("other"):
@@ -345,7 +385,11 @@ def chain(domain: str = "", zero_point: int | None = 3, **outputs: bool) -> Buil
 @pytest.mark.parametrize(("domain", "zero_point"), [("", 3), (MS, 3), ("", None)])
 def test_a_connected_set_changes_its_type_together(domain: str, zero_point: int | None) -> None:
     result = check(CONNECTED, chain(domain, zero_point).model(), {"to_uint8": 1})
-    zeros = {result.content(n.input[2]).dtype for n in result.model.graph.node if n.op_type.endswith("Linear")}
+    zeros = {
+        result.content(n.input[2]).dtype
+        for n in result.model.graph.node
+        if n.op_type.endswith("Linear")
+    }
     assert zeros == {np.dtype(np.uint8)}
 
 
