@@ -15,8 +15,10 @@ from qrewrite.report import Report, fired_table, html_page, ops_table, record, t
 
 if TYPE_CHECKING:
     from qrewrite.rewriting import Recipe
+    from qrewrite.testing.compare import Comparison
 
 SOME_FAILED = 2
+BEYOND_CLAIMS = 1
 REPORT_FORMS = (".html", ".json")
 
 
@@ -52,6 +54,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     add("--dry-run", action="store_true", help="write no model")
     add("--json", action="store_true", help="print the report as JSON")
     add("--jobs", type=_positive, metavar="N", help="models worked on at a time (one a CPU)")
+    add("--verify", action="store_true", help="run the models before and after and compare them")
+    add("--inputs", metavar="FILE.npz", help="what to run them on (keys: input or case|input)")
     parser.set_defaults(run=run)
 
 
@@ -66,21 +70,32 @@ def run(arguments: argparse.Namespace) -> int:
     from qrewrite.batch import run_all
     from qrewrite.targets import find_targets
 
+    from qrewrite.commands import compare
+
     _check_usage(arguments)
     recipe = recipe_of(arguments)
     targets = find_targets(arguments.models, None if arguments.dry_run else arguments.output)
     reports = run_all(recipe, targets, arguments.jobs)
     if arguments.report:
         _write_report(Path(arguments.report), reports)
+    compared: list[Comparison | None] = [None] * len(reports)
+    if arguments.verify:
+        compared = compare.compare_reports(reports, arguments.inputs)
     if arguments.json:
-        print_json([record(report) for report in reports])
+        found = [None if each is None else compare.record(each) for each in compared]
+        rows = zip(reports, found, strict=True)
+        print_json([record(report) | ({"verify": each} if each else {}) for report, each in rows])
     else:
-        for report in reports:
+        for report, each in zip(reports, compared, strict=True):
             _print(report)
+            if each is not None:
+                compare.print_comparison(each)
     for report in reports:
         if report.error:
             print(f"qrewrite: {report.error}", file=sys.stderr)
-    return SOME_FAILED if any(report.error for report in reports) else 0
+    if any(report.error for report in reports):
+        return SOME_FAILED
+    return BEYOND_CLAIMS if any(each is not None and not each.passed for each in compared) else 0
 
 
 def _check_usage(arguments: argparse.Namespace) -> None:
@@ -89,6 +104,14 @@ def _check_usage(arguments: argparse.Namespace) -> None:
         raise UsageError("apply needs --pack PACK or --rules FILE (see qrewrite packs)")
     if arguments.output is None and not arguments.dry_run:
         raise UsageError("apply needs -o OUT, or --dry-run")
+    if arguments.verify and arguments.dry_run:
+        raise UsageError("--verify compares the file that is written: it needs -o OUT")
+    if arguments.inputs and not arguments.verify:
+        raise UsageError("--inputs belongs to --verify")
+    if arguments.verify:
+        from qrewrite.commands.compare import check_inputs
+
+        check_inputs(arguments.inputs)
     if arguments.report:
         from qrewrite.engine.atomic import check_target
 

@@ -49,7 +49,8 @@ def _attribute(op: str, name: str, value: Any, opset: int) -> onnx.AttributeProt
         value = int(value)
     elif isinstance(value, tuple):
         value = list(value)
-    return helper.make_attribute(name, value)
+    kind = spec.kind if spec is not None and isinstance(value, list) else None
+    return helper.make_attribute(name, value, attr_type=kind)
 
 
 def tensor(array: Array, name: str) -> onnx.TensorProto:
