@@ -8,6 +8,7 @@ import subprocess
 import sys
 import sysconfig
 import venv
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -67,12 +68,18 @@ def borrow_dependencies(python: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def wheel_python(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An environment with the wheel and just the dependencies that the wheel asks for."""
+def wheel(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
     done(sys.executable, "-m", "build", "--wheel", "--outdir", folder, source, folder=folder)
+    return next(folder.glob("*.whl"))
+
+
+@pytest.fixture(scope="module")
+def wheel_python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An environment with the wheel and just the dependencies that the wheel asks for."""
+    folder = tmp_path_factory.mktemp("wheel_environment")
     python = new_environment(folder / "venv")
-    done(python, "-m", "pip", "install", "-q", next(folder.glob("*.whl")), folder=folder)
+    done(python, "-m", "pip", "install", "-q", wheel, folder=folder)
     return python
 
 
@@ -111,6 +118,21 @@ def test_import_and_console_script(python: Path, tmp_path: Path) -> None:
     assert "ort-cpu" in done(command, "packs", folder=tmp_path)
     done(command, "apply", MODEL, "-o", "out.onnx", "--pack", "ort-cpu", folder=tmp_path)
     assert (tmp_path / "out.onnx").stat().st_size > 0
+
+
+def test_wheel_holds_every_file(wheel: Path, source: Path) -> None:
+    """Modules, the grammar, rules and the mark of a typed package: none is left behind."""
+    expected = {
+        "/".join(("qrewrite", *((folder,) if folder != "api" else ()), *path.parts))
+        for folder in ("api", "engine", "patterns", "rules")
+        for path in (
+            file.relative_to(source / folder)
+            for file in (source / folder).rglob("*")
+            if file.is_file()
+        )
+    }
+    held = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
+    assert held == expected
 
 
 def test_nothing_else_is_installed_at_top_level(wheel_python: Path, tmp_path: Path) -> None:
