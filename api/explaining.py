@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 
 from onnx import ModelProto
@@ -51,7 +51,7 @@ class Explanation:
     model: str
     pack: str
     ops: int
-    """Ops between quantized tensors before the rewrite."""
+    """Ops beside Q or DQ before the rewrite; 0 where one node alone is explained."""
     stayed: int
     blocked: tuple[Blocked, ...]
     known_by: tuple[tuple[str, tuple[str, ...]], ...]
@@ -110,7 +110,7 @@ class Explainer:
         made = found is None or bool(found.rule) or any(each.applied for each in fired)
         nodes = [] if made or found is None else [found]
         groups = blocked(nodes, self._trials, self._only(rule))
-        return self._explanation(name, nodes, groups, fired)
+        return replace(self._explanation(name, nodes, groups, fired), ops=0)
 
     def _only(self, rule: str) -> frozenset[str]:
         if not rule:

@@ -54,6 +54,8 @@ def lines_of(explanation: Explanation) -> Iterator[str]:
 
 def _headline(explanation: Explanation) -> str:
     stayed, ops = explanation.stayed, explanation.ops
+    if not ops:
+        return f"{explanation.model}   (pack {explanation.pack})"
     what = f"{stayed} of {ops} ops beside Q or DQ stayed in float"
     causes = len(explanation.blocked)
     why = f", for {causes} cause{'s' * (causes != 1)}" if causes else ""
@@ -69,6 +71,8 @@ def _summary(group: Blocked) -> str:
     while innermost.behind is not None:
         innermost = innermost.behind
     fact = f": {innermost.facts[0]}" if innermost.facts else ""
+    if innermost.kind is Kind.REFUSED:
+        return f"{count}: {innermost.rule} is refused{fact}"
     return f"{count}: {innermost.rule} needs {innermost.words}{fact}"
 
 
@@ -94,13 +98,17 @@ def _names(nodes: Sequence[str]) -> str:
 def _cause(cause: Cause, indent: str) -> Iterator[str]:
     inner = f"{indent}        "
     yield from _wrapped(f'rule    {cause.rule} "{cause.title}"', inner, indent)
+    facts = cause.facts
     if cause.kind is Kind.APPLIES:
         yield f"{indent}        nothing stands in its way"
+    elif cause.kind is Kind.REFUSED:
+        yield from _wrapped(f"refused {'; '.join(facts)}", inner, indent)
+        facts = ()
     else:
         yield from _wrapped(f"needs   {cause.words}", inner, indent)
         if cause.within:
             yield from _wrapped(f"of      {cause.within}", inner, indent)
-    for position, fact in enumerate(cause.facts):
+    for position, fact in enumerate(facts):
         yield from _wrapped(f"{'has' if not position else '':<8}{fact}", inner, indent)
     yield f"{indent}at      {cause.place}"
     if cause.hint:

@@ -99,7 +99,7 @@ def test_pages_of_packs_are_fresh() -> None:
 
 def test_every_command_is_documented() -> None:
     text = (ROOT / "docs" / "cli.md").read_text()
-    for command in ("apply", "check", "fmt", "packs"):
+    for command in ("explain", "diff", "apply", "check", "fmt", "packs"):
         shown = run([sys.executable, "-m", "qrewrite.cli", command, "--help"], ROOT)
         for option in set(re.findall(r"--[a-z][a-z-]+", shown)) - {"--help"}:
             assert option in text, f"{command} {option}"
