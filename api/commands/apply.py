@@ -68,9 +68,8 @@ def _positive(text: str) -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     from qrewrite.batch import run_all
-    from qrewrite.targets import find_targets
-
     from qrewrite.commands import compare
+    from qrewrite.targets import find_targets
 
     _check_usage(arguments)
     recipe = recipe_of(arguments)

@@ -28,7 +28,9 @@ def check_inputs(path: str | None) -> None:
 def compare_reports(reports: Sequence[Report], inputs: str | None) -> list[Comparison | None]:
     """One comparison a report; None where there is no result to compare."""
     given = None if inputs is None else _cases(inputs)
-    return [None if each.error or each.output is None else _compare(each, given) for each in reports]
+    return [
+        None if each.error or each.output is None else _compare(each, given) for each in reports
+    ]
 
 
 def _cases(path: str) -> list[dict[str, Any]]:
@@ -85,7 +87,10 @@ def print_comparison(comparison: Comparison) -> None:
     )
     heads = ("output", "largest", "mean", "in", "cosine")
     print_table(Table(heads, rows, frozenset({1, 2, 4})))
-    print(f"\n{comparison.nodes} nodes judged on their own, {len(comparison.beyond)} beyond the claims")
+    print(
+        f"\n{comparison.nodes} nodes judged on their own, "
+        f"{len(comparison.beyond)} beyond the claims"
+    )
     for problem in comparison.beyond:
         print(f"  {problem}")
     print()

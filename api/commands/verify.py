@@ -25,8 +25,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser = commands.add_parser(
         "verify",
         help="test rules on graphs made from their own patterns",
-        description="Test rules on graphs made from their own patterns: valid results, and the claim "
-        "of each rule. Exit status 1 on a counterexample, or if a rule is left untested.",
+        description="Test rules on graphs made from their own patterns: valid results, and the "
+        "claim of each rule. Exit status 1 on a counterexample, or if a rule is left untested.",
     )
     add = parser.add_argument
     add("packs", nargs="+", metavar="PACK|FILE", help="packs by name or folder, or rule files")
@@ -35,7 +35,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     add("--seed", type=int, default=0, metavar="S", help="seed of the examples (0)")
     add("--jobs", type=int, metavar="N", help="rules tested at a time (one a CPU)")
     add("--out", default="counterexamples", metavar="DIR", help="where counterexamples are written")
-    add("--mutate", action="store_true", help="weaken each rule and report the mutants that survive")
+    add(
+        "--mutate", action="store_true", help="weaken each rule and report the mutants that survive"
+    )
     add("--replay", metavar="FILE.onnx", help="judge the rule on a saved counterexample")
     add("--allow-python", action="store_true", help="let rule files import Python functions")
     add("--json", action="store_true", help="print JSON")

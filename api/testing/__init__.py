@@ -1,4 +1,4 @@
-"""Tests of rules: what is equivalent, random quantized models, rules verified on graphs of their own.
+"""Tests of rules: equivalence, random quantized models, rules verified on graphs of their own.
 
 Needs the extra `verify` (hypothesis, onnxruntime).  The names are loaded when first used.
 """

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from onnx import ModelProto
+
 from qrewrite.engine.fixpoint import run
 from qrewrite.engine.io import read_model, to_proto
 from qrewrite.engine.protocols import Matcher, Phase, Rule
@@ -39,7 +40,7 @@ class Applier:
     def apply(
         self, model: ModelProto, options: Mapping[str, object], seed: int | None = None
     ) -> Rewritten:
-        """The rewritten model; `model` is left as it is.  `seed` shuffles the order of the nodes."""
+        """The rewritten model; `model` is left as it is.  `seed` shuffles the nodes."""
         copy = ModelProto()
         copy.CopyFrom(model)
         view = read_model(copy, declared=self._schemas)

@@ -127,7 +127,7 @@ def _after(world: World, parts: _Parts, draw: Draw, embed: bool, keep_outputs: b
     for slot in world.structure.roots:
         name = name_of(slot)
         narrow = world.dtypes[slot] in FOUR_BITS  # onnxruntime's Python side has no arrays of them
-        used = narrow or not keep_outputs or embed and chance(draw, 25)
+        used = narrow or not keep_outputs or (embed and chance(draw, 25))
         if used:
             _use(world, parts, slot)
         inner = any(not c.borrowed for c in world.structure.consumers(slot))
@@ -141,7 +141,7 @@ def _use(world: World, parts: _Parts, slot: Slot) -> None:
     """A node that reads a root, with a graph output behind it."""
     name, dtype, shape = name_of(slot), world.dtypes[slot], world.shapes[slot]
     result = f"{name}_after"
-    coded = dtype in ("u8", "i8") or dtype in (*FOUR_BITS, "u16", "i16") and world.opset >= 21
+    coded = dtype in ("u8", "i8") or (dtype in (*FOUR_BITS, "u16", "i16") and world.opset >= 21)
     if coded and world.structure.unused.get(slot) != "DequantizeLinear":
         _quantizer(parts, "DequantizeLinear", name, result, dtype)
     elif dtype == "f32":
@@ -205,7 +205,7 @@ def _model(world: World, parts: _Parts) -> ModelProto:
 
 
 def in_branch(model: ModelProto) -> ModelProto:
-    """The same model with all nodes inside the branches of an `If`; they capture inputs and constants."""
+    """The model with all nodes in the branches of an `If`, which capture inputs and constants."""
     produced = {name for node in model.graph.node for name in node.output}
     if not model.graph.node or any(info.name not in produced for info in model.graph.output):
         return model

@@ -1,7 +1,7 @@
-"""A campaign of random models through a pack: `python -m qrewrite.testing.campaign PACK --models N`.
+"""Random models through a pack: `python -m qrewrite.testing.campaign PACK --models N`.
 
-Each model is rewritten, checked, run and compared node by node, rewritten again (nothing may change)
-and rewritten with the nodes in another order (the ops must be the same ones).
+Each model is rewritten, checked, run and compared node by node, rewritten again (nothing may
+change) and rewritten with the nodes in another order (the ops must be the same ones).
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-import qrewrite
 from onnx import ModelProto
+
+import qrewrite
 from qrewrite.engine.errors import QrewriteError
 from qrewrite.patterns.pack import Pack
 from qrewrite.patterns.syntax import Lossy
@@ -115,7 +116,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     figures = campaign(pack, arguments.models, arguments.seed, arguments.out)
     print(
         f"{figures.models} models, {figures.invalid} that onnxruntime cannot run left out; "
-        f"{figures.firings / max(figures.models, 1):.1f} rules fired a model, {figures.nodes} nodes judged"
+        f"{figures.firings / max(figures.models, 1):.1f} rules fired a model, "
+        f"{figures.nodes} nodes judged"
     )
     for rule in pack.rules:
         print(f"  {rule.full_name}: fired in {figures.fired[rule.full_name]} models")

@@ -1,4 +1,4 @@
-"""A case to verify a rule on: a model, what to feed it, and which of its values the rule must keep."""
+"""A case to verify a rule on: a model, what to feed it, and which values the rule must keep."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from onnx import ModelProto, TensorProto, helper
 
-from .settle_contents import content
 from .sessions import Array, Arrays
+from .settle_contents import content
 from .structure import Choice
 from .world import limits
 

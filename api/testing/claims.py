@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+
 from qrewrite.patterns.syntax import Claim, Exact, Lossy, WithinQuanta, WithinRelative
 
 from .sessions import Array
@@ -12,7 +13,7 @@ from .sessions import Array
 
 @dataclass(frozen=True)
 class Tolerance:
-    """What is allowed: steps of an integer tensor, and of a float one a part of its largest magnitude."""
+    """What is allowed: steps of an integer tensor, parts of a float one's magnitude."""
 
     quanta: float = 0
     share: float = 1.0
@@ -45,6 +46,10 @@ class Distance:
     @property
     def share(self) -> float:
         return self.moved / self.elements if self.elements else 0.0
+
+
+NONE = Distance()
+"""Equal, or nothing compared."""
 
 
 def tolerance(claim: Claim | None) -> Tolerance:

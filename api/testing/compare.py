@@ -60,10 +60,12 @@ def compare_models(
     """Compare two models on the same inputs, random ones where none are given.
 
     `lossy`: names (``pack/rule``) of rules that rounded tensors: nodes they had a part in are not
-    judged, nor any that sums where the model does not say which rule made it (before IR version 10).
+    judged, nor any that sums where the model does not say which rule made it (below IR version 10).
     Raises CannotRun if onnxruntime cannot load or run one of them.
     """
-    cases = list(inputs) if inputs is not None else [random_inputs(before, seed + i) for i in range(2)]
+    cases = (
+        list(inputs) if inputs is not None else [random_inputs(before, seed + i) for i in range(2)]
+    )
     left, right = Session(traced(before)), Session(traced(after))
     outputs = [value.name for value in before.graph.output]
     rows: dict[str, list[tuple[Array, Array]]] = {name: [] for name in outputs}
@@ -97,7 +99,9 @@ def random_inputs(model: ModelProto, seed: int) -> dict[str, Array]:
         shape = [dim.dim_value or 1 for dim in tensor.shape.dim]
         dtype = helper.tensor_dtype_to_np_dtype(tensor.elem_type)
         if dtype.kind in "iu":
-            low, high = (np.iinfo(dtype).min, np.iinfo(dtype).max) if dtype.itemsize == 1 else (0, 2)
+            low, high = (
+                (np.iinfo(dtype).min, np.iinfo(dtype).max) if dtype.itemsize == 1 else (0, 2)
+            )
             result[value.name] = rng.integers(low, high, shape, endpoint=True).astype(dtype)
         elif dtype.kind == "b":
             result[value.name] = rng.integers(0, 2, shape).astype(dtype)
@@ -146,7 +150,10 @@ def _judge_nodes(
         if _is_lossy(node, lossy) or not names:
             continue
         operands = [constants.get(n, values.get(n)) if n else None for n in node.input]
-        yield node.name or node.output[0], _judge_node(node, operands, known[node.output[0]], after, allowed)
+        yield (
+            node.name or node.output[0],
+            _judge_node(node, operands, known[node.output[0]], after, allowed),
+        )
 
 
 def _judge_node(
@@ -201,5 +208,3 @@ def _difference(
         return OutputDifference(name, largest / unit, mean / unit, cosine, "quanta")
     size = float(np.abs(left).max(initial=0)) or 1.0
     return OutputDifference(name, largest / size, mean / size, cosine, "relative")
-
-

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import onnx
 from onnx import ModelProto, numpy_helper
+
 from qrewrite.patterns.syntax import Claim, Exact, Lossy
 
-from .claims import Distance, Tolerance, distance, excess, tolerance
+from .claims import NONE, Distance, Tolerance, distance, excess, tolerance
 from .lossy import LossyMismatch, rounded_like
 from .reference import INTEGER_ACCUMULATING, Evaluator, Values
 from .sessions import Arrays, CannotRun
@@ -30,12 +31,15 @@ class Judgement:
 
     problem: str = ""
     """"" if all is well."""
-    found: Distance = Distance()
+    found: Distance = NONE
     """The largest difference, and the elements that differ, of the exact results."""
-    kernels: Distance = Distance()
+    kernels: Distance = NONE
     """The same, of what onnxruntime's kernels computed."""
     inputs: Arrays | None = None
     """Those on which the problem shows."""
+
+
+FINE = Judgement()
 
 
 class Original:
@@ -70,8 +74,8 @@ def judge(
 
     `roots` are the values the rule must keep; what follows from them is compared where they are
     equal.  Without roots all graph outputs are compared.  `count_kernels`: what the kernels of this
-    machine compute must keep the claim as well.  Where a rule that is not exact has `fired` more than
-    once, only the validity of the result is judged: differences add up.
+    machine compute must keep the claim as well.  Where a rule that is not exact has `fired` more
+    than once, only the validity of the result is judged: differences add up.
     """
     problem = _invalid(original.model, after)
     if problem:
@@ -129,7 +133,7 @@ def _for_kernels(allowed: Tolerance, model: ModelProto, lossy: bool) -> Toleranc
 
 
 def compared(expected: Values, actual: Values, roots: tuple[str, ...]) -> list[str]:
-    """The names to compare: the roots; all graph outputs where the roots are equal or there are none."""
+    """The names to compare: the roots; all graph outputs where they are equal or there are none."""
     found = [each for root in roots for each in (root, f"{root}_if") if each in expected.exact]
     found = [name for name in dict.fromkeys(found) if name in actual.exact]
     same = all(distance(expected.exact[n], actual.exact[n]).moved == 0 for n in found)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import onnx
 from onnx import ModelProto
+
 from qrewrite.patterns.pack import Pack, PackRule
 
 from .application import Applier

@@ -1,4 +1,4 @@
-"""Where choices come from: Hypothesis, so that examples shrink, or a plain generator, where speed counts."""
+"""Where choices come from: Hypothesis, so that examples shrink, or a plain generator, for speed."""
 
 from __future__ import annotations
 

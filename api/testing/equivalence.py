@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-import qrewrite
 from onnx import GraphProto, ModelProto
+
+import qrewrite
 
 from .claims import Tolerance, distance, excess
 from .compare import random_inputs
@@ -22,12 +23,14 @@ def assert_equivalent(
 
     `quanta`: steps that an element of an integer output may move, `share` how many may move at all;
     `relative`: parts of its largest magnitude that a float output may move.  Both models are run in
-    onnxruntime without optimizations, and what accumulates is computed exactly.  `inputs`: arrays by
-    name, a dict a run; three random ones where none are given.
+    onnxruntime without optimizations, and what accumulates is computed exactly.  `inputs`: arrays
+    by name, a dict a run; three random ones where none are given.
 
     Raises AssertionError with the output and how far it is off.
     """
-    runs = list(inputs) if inputs is not None else [random_inputs(before, seed) for seed in range(3)]
+    runs = (
+        list(inputs) if inputs is not None else [random_inputs(before, seed) for seed in range(3)]
+    )
     known = runs[0] if runs else None
     left, right = Evaluator(before, known), Evaluator(after, known)
     assert left.outputs == right.outputs, f"outputs are {right.outputs}, they were {left.outputs}"

@@ -9,7 +9,7 @@ from qrewrite.patterns.pack import Pack, PackRule
 
 from .application import Applier
 from .case import Case, feeds
-from .comparison import InvalidCase, Judgement, Original, judge, may_saturate
+from .comparison import FINE, InvalidCase, Judgement, Original, judge, may_saturate
 
 MUST_BE_RIGHT = ("x86",)
 """Values of the option `target` that promise exact kernels on every x86 CPU."""
@@ -20,7 +20,7 @@ class Examined:
     """What came of an example."""
 
     fired: int = 0
-    judgement: Judgement = Judgement()
+    judgement: Judgement = FINE
     invalid: str = ""
     """Why the model is no test at all."""
     refused: tuple[str, ...] = ()

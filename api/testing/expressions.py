@@ -1,4 +1,4 @@
-"""Conditions taken apart: names replaced, named guards opened, one way to make them true or false."""
+"""Conditions taken apart: names replaced, named guards opened, one way to make them true."""
 
 from __future__ import annotations
 

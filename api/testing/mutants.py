@@ -48,7 +48,13 @@ def mutants_of(pack: Pack, rule: PackRule) -> list[Mutant]:
     opened = replace(rule.rule, clauses=tuple(_opened(pack, rule.rule)))
     original = replace(rule, rule=opened)
     return [
-        Mutant(what, _with(pack, replace(rule, rule=changed)), replace(rule, rule=changed), original, place)
+        Mutant(
+            what,
+            _with(pack, replace(rule, rule=changed)),
+            replace(rule, rule=changed),
+            original,
+            place,
+        )
         for what, changed, place in (*_conditions(opened), *_templates(opened))
     ]
 
@@ -64,7 +70,9 @@ def _opened(pack: Pack, rule: Rule) -> Iterator[Clause]:
     """The clauses with named guards replaced by what they say."""
     for clause in rule.clauses:
         if isinstance(clause, Where):
-            yield replace(clause, conditions=tuple(c for each in clause.conditions for c in _open(pack, each)))
+            yield replace(
+                clause, conditions=tuple(c for each in clause.conditions for c in _open(pack, each))
+            )
         else:
             yield clause
 
@@ -119,7 +127,8 @@ def _wider(condition: Member) -> Iterator[Expr]:
     for choice in condition.choices:
         names = choice.elements if isinstance(choice, ListOf) else (choice,)
         changed = tuple(
-            replace(n, id=WIDER[n.id]) if isinstance(n, Name) and n.id in WIDER else n for n in names
+            replace(n, id=WIDER[n.id]) if isinstance(n, Name) and n.id in WIDER else n
+            for n in names
         )
         made: Expr = replace(choice, elements=changed) if isinstance(choice, ListOf) else changed[0]
         if made not in condition.choices:
@@ -133,8 +142,11 @@ def text(expression: Expr) -> str:
     if len(lines) == 1:
         words = lines[0][span.column - 1 : span.end_column - 1]
     else:
-        words = " ".join([lines[0][span.column - 1 :], *lines[1:-1], lines[-1][: span.end_column - 1]])
-    return f"{' '.join(words.split())} ({span.source.name.rpartition('/')[2]}:{span.line}:{span.column})"
+        words = " ".join(
+            [lines[0][span.column - 1 :], *lines[1:-1], lines[-1][: span.end_column - 1]]
+        )
+    file = span.source.name.rpartition("/")[2]
+    return f"{' '.join(words.split())} ({file}:{span.line}:{span.column})"
 
 
 # ---- templates --------------------------------------------------------------------------------
@@ -177,4 +189,3 @@ def _kind(term: Term) -> str | None:
 def _shown(term: Term) -> str:
     assert isinstance(term, Capture)
     return f"{term.name}.{term.part}" if term.part else term.name
-

@@ -272,6 +272,7 @@ MOVEMENT: dict[str, Settle] = {
     "GatherElements": gather_elements, "GatherND": gather_nd, "Compress": compress,
     "ReverseSequence": reverse_sequence, "DepthToSpace": depth_to_space,
     "SpaceToDepth": space_to_depth, "Concat": concat, "Split": split, "Resize": resize, "Pad": pad,
-    "ArgMax": arg_extreme, "ArgMin": arg_extreme, "TopK": top_k, "Constant": constant, "DynamicQuantizeLinear": dynamic_quantize,
+    "ArgMax": arg_extreme, "ArgMin": arg_extreme, "TopK": top_k, "Constant": constant,
+    "DynamicQuantizeLinear": dynamic_quantize,
     **{f"Reduce{name}": reduce_ for name in ("Max", "Min", "Mean", "Sum", "Prod", "L2")},
 }  # fmt: skip

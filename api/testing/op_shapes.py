@@ -1,4 +1,4 @@
-"""Shapes, attributes and constant operands of the ops that patterns are made of, one function an op.
+"""Shapes, attributes and constant operands of the ops of patterns, one function an op.
 
 A function settles what is not settled yet so that the node is valid; result shapes come from ONNX's
 shape inference.
@@ -247,5 +247,21 @@ ELEMENTWISE: dict[str, Settle] = {
     },
     "Clip": clip,
     "Cast": cast,
-    **{name: broadcast for name in "Add Sub Mul Div Pow Max Min Mean Sum Where PRelu Mod".split()},
+    **{
+        name: broadcast
+        for name in [
+            "Add",
+            "Sub",
+            "Mul",
+            "Div",
+            "Pow",
+            "Max",
+            "Min",
+            "Mean",
+            "Sum",
+            "Where",
+            "PRelu",
+            "Mod",
+        ]
+    },
 }

@@ -24,8 +24,8 @@ ATTEMPTS = 8
 
 
 def qdq_models(pack: str = "ort-cpu", most: int = 6) -> SearchStrategy[ModelProto]:
-    """Random QDQ models: one to `most` pieces, each what a pattern of the pack is about, with shared
-    nodes and graph outputs inside, joined where an output fits an input."""
+    """Random QDQ models: one to `most` pieces, each what a pattern of the pack is about, with
+    shared nodes and graph outputs inside, joined where an output fits an input."""
     return _models(_Pack(qrewrite.load_pack(pack)), most)
 
 

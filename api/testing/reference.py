@@ -1,9 +1,9 @@
-"""What a model computes: onnxruntime without optimizations, and exact arithmetic where ops accumulate.
+"""What a model computes: onnxruntime without optimizations, exact arithmetic where ops accumulate.
 
 onnxruntime runs the model once with every value visible.  Then the graph is walked: a node that
-accumulates (Conv, MatMul, Gemm, average pools and their integer forms) is computed again exactly from
-the codes it reads, and what follows from a result that differs is computed again as well.  So neither
-the float32 rounding of the unfused run nor a saturating kernel of the machine counts.
+accumulates (Conv, MatMul, Gemm, average pools and their integer forms) is computed again exactly
+from the codes it reads, and what follows from a result that differs is computed again as well.  So
+neither the float32 rounding of the unfused run nor a saturating kernel of the machine counts.
 """
 
 from __future__ import annotations

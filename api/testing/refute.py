@@ -28,7 +28,9 @@ def refuted(mutant: Mutant, examples: int, seed: int) -> bool:
         if has_errors(list(check_pack(with_rules(mutant.pack, [mutant.rule])))):
             return True
         examiner = Examiner(mutant.pack, mutant.rule)
-        return any(examiner.examine(case).judgement.problem for case in _cases(mutant, examples, seed))
+        return any(
+            examiner.examine(case).judgement.problem for case in _cases(mutant, examples, seed)
+        )
     except QrewriteError:
         return True
 

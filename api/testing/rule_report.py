@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from .case import Case
-from .claims import Distance
+from .claims import NONE, Distance
 from .sessions import Arrays
 
 
@@ -39,8 +39,8 @@ class Report:
     """Near misses."""
     misses_fired: int = 0
     """Near misses on which the rule fired all the same; the claim held there."""
-    found: Distance = Distance()
-    kernels: Distance = Distance()
+    found: Distance = NONE
+    kernels: Distance = NONE
     reached: Counter[str] = field(default_factory=Counter)
     """How often each choice and condition took part in a firing."""
     possible: set[str] = field(default_factory=set)

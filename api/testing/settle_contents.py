@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+
 from qrewrite.patterns.syntax import Call, Name
 
 from .draws import chance
@@ -70,7 +71,7 @@ def _leaf(solver: Solver, slot: Slot) -> None:
         return
     mostly = _is_weight(world, slot)
     order = ["input"]
-    if mostly and not chance(solver.draw, 12) or not mostly and chance(solver.draw, 4):
+    if (mostly and not chance(solver.draw, 12)) or (not mostly and chance(solver.draw, 4)):
         order = constants
     every = ["computed", *constants, "input", *_asked(solver, slot)]
     if world.dtypes[slot] not in COMPUTED:
@@ -93,12 +94,13 @@ def _maybe_overridable(solver: Solver, slot: Slot) -> None:
     """An initializer that is a graph input as well is no constant."""
     world = solver.world
     wanted = any(
-        not atom.holds and isinstance(atom.expression, Call) and atom.expression.function == "is_const"
+        not atom.holds and isinstance(atom.expression, Call)
+        and atom.expression.function == "is_const"
         and atom.expression.arguments == (Name(slot, atom.expression.span),)
         and holds(atom.expression, world)
         for atom in solver.atoms
     )  # fmt: skip
-    if slot in world.contents and (wanted or not solver.tame and chance(solver.draw, 3)):
+    if slot in world.contents and (wanted or (not solver.tame and chance(solver.draw, 3))):
         world.overridable.add(slot)
         if not solver.consistent():
             world.overridable.discard(slot)

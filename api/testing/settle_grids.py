@@ -1,4 +1,4 @@
-"""Scales, zero points and their granularity, read off the conditions where those say what they are."""
+"""Scales, zero points and their granularity, read off the conditions where those say them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+
 from qrewrite.patterns.syntax import Call, Compare, Expr, Field, Name
 
 from .draws import chance
@@ -72,7 +73,7 @@ def _precedence(solver: Solver, grid: Grid) -> int:
 
 
 def _derived(solver: Solver, grid: Grid) -> Iterator[tuple[Atom, Expr, Expr]]:
-    """Conditions that say what the scale or the grid is: the condition, this side, the other side."""
+    """Conditions that say what the scale or grid is: the condition, this side, the other side."""
     for atom in solver.atoms:
         equality = isinstance(atom.expression, Call) or (
             isinstance(atom.expression, Compare) and atom.expression.rest[0][0] == "=="
@@ -97,7 +98,7 @@ def _names(expression: Expr, grid: Grid) -> bool:
 
 
 def _output_dtype(solver: Solver, grid: Grid) -> None:
-    """Of a QuantizeLinear without zero point whose codes are not u8, or in rare cases beside one."""
+    """Of a QuantizeLinear without zero point whose codes are not u8; in rare cases beside one."""
     node, world = grid.node, solver.world
     if node.op != "QuantizeLinear" or world.opset < 21:
         return
@@ -303,9 +304,10 @@ def _zero_points_asked(solver: Solver, grid: Grid) -> list[int]:
     found = []
     for atom in solver.atoms:
         for operand, others in comparisons(atom.expression):
-            if isinstance(operand, Field) and isinstance(operand.base, Name):
-                if f"{operand.base.id}.{operand.name}" == grid.zero_point:
-                    found += [number(other, solver.world) for other in others]
+            if not isinstance(operand, Field) or not isinstance(operand.base, Name):
+                continue
+            if f"{operand.base.id}.{operand.name}" == grid.zero_point:
+                found += [number(other, solver.world) for other in others]
     return [int(value.reshape(-1)[0]) for value in found if value is not None and value.size]
 
 

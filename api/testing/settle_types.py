@@ -106,7 +106,7 @@ def _rank(name: str) -> int:
 
 
 def _usual(solver: Solver, types: list[str]) -> list[str]:
-    """float32 where any float will do, most of the time; no types that onnxruntime knows little of."""
+    """Mostly float32 where any float will do; no types that onnxruntime knows little of."""
     known = [name for name in types if name in (*COMMON, *UNCOMMON)]
     if "f32" in known and not chance(solver.draw, 8):
         return ["f32"]

@@ -17,7 +17,8 @@ from .world import NUMPY, Array, World, is_quantizer
 
 Shape = tuple[int, ...]
 FURTHER_SHAPES: list[Shape] = [
-    (), (3,), (2,), (1,), (2, 3), (3, 2), (1, 2, 3), (1, 2, 3, 3), (1, 2, 1, 1), (1, 1, 2, 2, 2), (32, 4),
+    (), (3,), (2,), (1,), (2, 3), (3, 2), (1, 2, 3), (1, 2, 3, 3), (1, 2, 1, 1),
+    (1, 1, 2, 2, 2), (32, 4),
 ]  # fmt: skip
 """Tried where no shape that an op proposes meets the conditions."""
 
@@ -133,7 +134,7 @@ class Site:
     def attribute(
         self, name: str, candidates: Sequence[Any] = (), *, required: bool = False
     ) -> Any:
-        """Settle an attribute; None among the candidates leaves it out.  Returns its value or default."""
+        """Settle an attribute, None: leave it out; its value or default is returned."""
         default = attribute_default(self.node.op, name, self.opset)
         if name in self.node.fixed:
             value = evaluate(self.node.fixed[name], self.world)
@@ -211,7 +212,44 @@ def join_transparent(node: PatternNode, shapes: Shapes) -> None:
 
 
 SAME_SHAPE = frozenset(
-    "Relu LeakyRelu Sigmoid Tanh Clip HardSigmoid HardSwish Elu Selu Celu Softplus Softsign Gelu Erf Exp "
-    "Log Sqrt Abs Neg Floor Ceil Round Sign Reciprocal Identity Cast Softmax LogSoftmax Not ThresholdedRelu "
-    "BatchNormalization InstanceNormalization LRN Dropout PRelu CumSum Mish ReverseSequence".split()
+    [
+        "Relu",
+        "LeakyRelu",
+        "Sigmoid",
+        "Tanh",
+        "Clip",
+        "HardSigmoid",
+        "HardSwish",
+        "Elu",
+        "Selu",
+        "Celu",
+        "Softplus",
+        "Softsign",
+        "Gelu",
+        "Erf",
+        "Exp",
+        "Log",
+        "Sqrt",
+        "Abs",
+        "Neg",
+        "Floor",
+        "Ceil",
+        "Round",
+        "Sign",
+        "Reciprocal",
+        "Identity",
+        "Cast",
+        "Softmax",
+        "LogSoftmax",
+        "Not",
+        "ThresholdedRelu",
+        "BatchNormalization",
+        "InstanceNormalization",
+        "LRN",
+        "Dropout",
+        "PRelu",
+        "CumSum",
+        "Mish",
+        "ReverseSequence",
+    ]
 )

@@ -15,7 +15,7 @@ from .followers import follower_conditions
 from .settle_contents import settle_contents
 from .settle_grids import settle_grids
 from .settle_shapes import settle_shapes, sort_nodes
-from .settle_types import settle_options, settle_opset, settle_types
+from .settle_types import settle_opset, settle_options, settle_types
 from .solver import Solver
 from .structure import Choice
 from .truth import holds
@@ -35,7 +35,7 @@ class Solved:
 def solve(
     pack: Pack, rule: Rule, draw: Draw, miss: int | None = None, opset: int | None = None
 ) -> Solved:
-    """Settle a graph that `rule` must match; with `miss`, one that breaks its condition of that number.
+    """Settle a graph that `rule` must match; with `miss`, one that breaks that condition.
 
     `opset`: the opset version of the graph, with every option at its default.
 

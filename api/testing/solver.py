@@ -82,7 +82,7 @@ class Solver:
         raise Unsatisfiable(f"no {what} meets the conditions")
 
     def prefer(self, common: Sequence[T], rare: Sequence[T], percent: int) -> list[T]:
-        """Candidates in an order: the common ones alone, or, in so many percent, the rare ones first."""
+        """The common candidates alone, or, in so many percent, the rare ones before them."""
         if rare and not self.tame and chance(self.draw, percent):
             return [*rare, *common]
         return [*common]

@@ -1,8 +1,8 @@
 """The nodes that one reading of a pattern asks for.
 
-A pattern stands for many small graphs: alternatives, optional operands, chains and lists are settled
-here one way, by drawing, and what was settled is recorded so that coverage can be told.  Nothing of
-the compiler is used.
+A pattern stands for many small graphs: alternatives, optional operands, chains and lists are
+settled here one way, by drawing, and what was settled is recorded so that coverage can be told.
+Nothing of the compiler is used.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+
 from qrewrite.patterns.syntax import (
     Binary,
     Call,
@@ -145,7 +146,7 @@ class _Reader:
         structure = self.world.structure
         if name in self.world.dtypes:
             return Tensor(self.world, name)
-        if name in structure.labels and structure.labels[name]:
+        if structure.labels.get(name):
             return structure.labels[name][0]
         owner = structure.attribute_owner(name)
         if owner is not None:

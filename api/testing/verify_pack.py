@@ -43,9 +43,7 @@ def verify_pack(
     return reports
 
 
-def _reports(
-    pack: Pack, rules: Sequence[PackRule], effort: Effort, jobs: int
-) -> Iterator[Report]:
+def _reports(pack: Pack, rules: Sequence[PackRule], effort: Effort, jobs: int) -> Iterator[Report]:
     if min(jobs, len(rules)) < 2:
         yield from (verify_rule(pack, rule, effort) for rule in rules)
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -86,10 +87,9 @@ class _Verification:
         def search(case: Case) -> None:
             examine(case)
 
-        try:
+        # the counterexample is in self.last; that nothing was made is told by the figures
+        with suppress(_Wrong, Flaky, Unsatisfiable):
             search()
-        except (_Wrong, Flaky, Unsatisfiable):
-            pass  # the counterexample is in self.last; nothing made is told by the figures
 
     # ---- one example
 

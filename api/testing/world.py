@@ -87,7 +87,11 @@ class World:
         """None: not settled yet."""
         if slot in self.contents:
             return slot not in self.overridable and slot not in self.pinned
-        settled = slot in self.inputs or slot in self.computed or self.structure.producer(slot) is not None
+        settled = (
+            slot in self.inputs
+            or slot in self.computed
+            or self.structure.producer(slot) is not None
+        )
         return False if settled else None
 
 

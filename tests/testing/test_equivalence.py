@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx.parser
 import pytest
+
 from qrewrite.testing import assert_equivalent, assert_idempotent, compare_models
 from qrewrite.testing.compare import cases_of
 from qrewrite.testing.comparison import may_saturate
@@ -19,8 +20,9 @@ def model(text: str) -> onnx.ModelProto:
 
 UNFUSED = """
 g (uint8[2, 8] a) => (uint8[2, 3] y)
-<float s = {0.1}, uint8 z = {3}, int8[8, 3] w = {100, 120, -128, 127, 127, 127, 90, 80, 70, 100, 120, -128,
- 127, 127, 127, 90, 80, 70, 100, 120, -128, 127, 127, 127}, float t = {4.0}, int8 o = {0}> {
+<float s = {0.1}, uint8 z = {3},
+ int8[8, 3] w = {100, 120, -128, 127, 127, 127, 90, 80, 70, 100, 120,
+ -128, 127, 127, 127, 90, 80, 70, 100, 120, -128, 127, 127, 127}, float t = {4.0}, int8 o = {0}> {
     p = DequantizeLinear(a, s, z)
     q = DequantizeLinear(w, s, o)
     m = MatMul(p, q)
@@ -29,8 +31,9 @@ g (uint8[2, 8] a) => (uint8[2, 3] y)
 """
 FUSED = """
 g (uint8[2, 8] a) => (uint8[2, 3] y)
-<float s = {0.1}, uint8 z = {3}, int8[8, 3] w = {100, 120, -128, 127, 127, 127, 90, 80, 70, 100, 120, -128,
- 127, 127, 127, 90, 80, 70, 100, 120, -128, 127, 127, 127}, float t = {4.0}, int8 o = {0}> {
+<float s = {0.1}, uint8 z = {3},
+ int8[8, 3] w = {100, 120, -128, 127, 127, 127, 90, 80, 70, 100, 120,
+ -128, 127, 127, 127, 90, 80, 70, 100, 120, -128, 127, 127, 127}, float t = {4.0}, int8 o = {0}> {
     y = QLinearMatMul(a, s, z, w, s, o, t, z)
 }
 """
@@ -49,9 +52,11 @@ def test_a_wrong_scale_is_found() -> None:
 
 
 def test_quanta_allow_what_they_say() -> None:
-    off = model(FUSED.replace("y = QLinear", "x = QLinear").replace("> {", ", uint8 k = {1}> {", 1).replace(
-        "t, z)\n}", "t, z)\n y = Add(x, k)\n}"
-    ))
+    off = model(
+        FUSED.replace("y = QLinear", "x = QLinear")
+        .replace("> {", ", uint8 k = {1}> {", 1)
+        .replace("t, z)\n}", "t, z)\n y = Add(x, k)\n}")
+    )
     inputs = [{"a": np.full((2, 8), 3, np.uint8)}]
     with pytest.raises(AssertionError):
         assert_equivalent(model(UNFUSED), off, inputs=inputs)

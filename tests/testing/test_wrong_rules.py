@@ -5,13 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from qrewrite.loading import load_rules
 from qrewrite.testing.counterexamples import size
 from qrewrite.testing.rule_report import Verdict
 from qrewrite.testing.verify_rule import Effort, verify_rule
 
 FILES = sorted((Path(__file__).parents[1] / "wrong_rules").glob("*.rules"))
-QUICK = [path for path in FILES if path.stem in ("relu_any_zero_point", "transpose_lost_perm", "sub_as_add")]
+QUICK = [
+    path
+    for path in FILES
+    if path.stem in ("relu_any_zero_point", "transpose_lost_perm", "sub_as_add")
+]
 DEFAULT_EXAMPLES = 200
 
 
