@@ -87,6 +87,7 @@ def _let(
     writer = Truth(flat, helpers, places, None, scalars=False)
     expression = chosen(expression, flat.scope, writer)
     found = list(bindings_in(expression, flat.scope, flat, helpers.pack))
+    flat.references.clear()  # they do not know of this name yet
     if any(isinstance(each, NotThere) or getattr(each, "absent", False) for each in found):
         flat.scope.names[name] = Computed(name, absent=True)
         return

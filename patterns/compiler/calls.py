@@ -190,7 +190,7 @@ class Calls(Expressions):
 
     def guard(self, expression: Call, scope: Scope) -> list[tuple[Expr, Scope]]:
         """The conditions of a guard, each with the scope to read it in."""
-        inner = guard_scope(expression, scope, self.helpers.pack)
+        inner = guard_scope(expression, scope, self.flat, self.helpers.pack)
         guard = self.helpers.pack.guards[expression.function]
         missing = [name for name in guard.parameters if name not in inner.names]
         if missing or len(expression.arguments) > len(guard.parameters):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from operator import itemgetter
 
 from ..diagnostics import failure
 from ..functions import Accepts, functions
@@ -13,6 +14,7 @@ from .code import Kind
 from .flat import (
     AttributeOf,
     AttributesOf,
+    Binding,
     Computed,
     Condition,
     Each,
@@ -37,29 +39,35 @@ def add_conditions(flat: Flat, helpers: Helpers, places: Places, steps: Steps) -
     A condition is taken apart into those that must all hold, and these are put in the order of
     their cost; of equal cost they stay in the order of the rule.
     """
-    parts = [part for each in flat.conditions for part in taken_apart(each, helpers.pack)]
-    now = [each for each in parts if not _waits(each, flat, helpers.pack)]
-    for condition in sorted(now, key=lambda each: cost(each, flat, helpers.pack)):
+    parts = [part for each in flat.conditions for part in taken_apart(each, flat, helpers.pack)]
+    now: list[tuple[int, Condition]] = []
+    waiting: list[Condition] = []
+    for condition in parts:
+        if any(isinstance(found, Computed) for found in _bindings(condition, flat, helpers.pack)):
+            waiting.append(condition)
+        else:
+            now.append((cost(condition, flat, helpers.pack), condition))
+    for _, condition in sorted(now, key=itemgetter(0)):
         add_condition(condition, flat, helpers, places, steps)
-    return [each for each in parts if each not in now]
+    return waiting
 
 
-def taken_apart(condition: Condition, pack: Pack) -> Iterator[Condition]:
+def taken_apart(condition: Condition, flat: Flat, pack: Pack) -> Iterator[Condition]:
     """The conditions that must all hold for one to hold; guards are looked into."""
     expression, scope = condition.expression, condition.scope
     if condition.attribute is not None:
         yield condition
     elif isinstance(expression, Logical) and expression.operator == "and":
         for operand in expression.operands:
-            yield from taken_apart(Condition(operand, scope), pack)
+            yield from taken_apart(Condition(operand, scope), flat, pack)
     elif isinstance(expression, Call) and expression.function in pack.guards:
         guard = pack.guards[expression.function]
-        inner = guard_scope(expression, scope, pack)
+        inner = guard_scope(expression, scope, flat, pack)
         if len(inner.names) != len(guard.parameters):
             count = len(guard.parameters)
             raise failure(f'"{guard.name}" takes {count} arguments', expression.span)
         for each in guard.conditions:
-            yield from taken_apart(Condition(each, inner), pack)
+            yield from taken_apart(Condition(each, inner), flat, pack)
     else:
         yield condition
 
@@ -119,20 +127,15 @@ def _group(each: Each) -> Each:
     return each
 
 
-def _bindings(condition: Condition, flat: Flat, pack: Pack) -> Iterator[object]:
-    yield from bindings_in(condition.expression, condition.scope, flat, pack)
-    if condition.attribute is not None:
-        yield condition.attribute
+def _bindings(condition: Condition, flat: Flat, pack: Pack) -> tuple[Binding, ...]:
+    found = bindings_in(condition.expression, condition.scope, flat, pack)
+    return found if condition.attribute is None else (*found, condition.attribute)
 
 
 def _repetition(found: object) -> Each | None:
     if isinstance(found, AttributeOf | OperandsOf | AttributesOf):
         return found.node.each
     return found.each if isinstance(found, FlatValue | FlatNode) else None
-
-
-def _waits(condition: Condition, flat: Flat, pack: Pack) -> bool:
-    return any(isinstance(found, Computed) for found in _bindings(condition, flat, pack))
 
 
 # ---- cost --------------------------------------------------------------------------------------
@@ -143,7 +146,7 @@ def cost(condition: Condition, flat: Flat, pack: Pack) -> int:
     expression, scope = condition.expression, condition.scope
     found = 1 if condition.attribute is not None else 0
     if isinstance(expression, Call) and expression.function in pack.guards:
-        inner = guard_scope(expression, scope, pack)
+        inner = guard_scope(expression, scope, flat, pack)
         guard = pack.guards[expression.function]
         return max(cost(Condition(each, inner), flat, pack) for each in guard.conditions)
     if isinstance(expression, Call):

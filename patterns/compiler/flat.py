@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any
 
 from ..syntax import (
     AttributeItem,
@@ -267,6 +268,9 @@ class Flat:
     exports: list[FlatValue | FlatNode | FlatChain | None] = field(default_factory=list)
     targets: list[Target] = field(default_factory=list)
     connected: list[tuple[Connected, FlatValue]] = field(default_factory=list)
+    references: dict[tuple[str, int, int], tuple[object, object, Any]] = field(default_factory=dict)
+    """What has been found out about expressions, by their identity and that of their scope, which
+    are kept so that no other object gets it."""
 
     def part(self, value: FlatValue, part: str) -> FlatValue | AttributeOf | NotThere | None:
         """``ABSENT``: only other variants of the rule have this part."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import zip_longest
+from typing import TypeVar
 
 from ..functions import Accepts, functions
 from ..pack import Pack
@@ -23,6 +24,18 @@ from ..syntax import (
     With,
 )
 from .flat import ABSENT, Argument, AttributeOf, Binding, Flat, FlatValue, NotThere, Scope
+
+T = TypeVar("T")
+
+
+def _once(kind: str, expression: Expr, scope: Scope, flat: Flat, find: Callable[[], T]) -> T:
+    """What ``find`` finds, looked up where it has been found before."""
+    key = (kind, id(expression), id(scope))
+    known = flat.references.get(key)
+    if known is None:
+        known = flat.references[key] = (expression, scope, find())
+    found: T = known[2]
+    return found
 
 
 def binding_of(expression: Expr, scope: Scope, flat: Flat) -> Binding | None:
@@ -75,17 +88,27 @@ def operands_of(expression: Expr) -> Iterator[Expr]:
             pass
 
 
-def bindings_in(expression: Expr, scope: Scope, flat: Flat, pack: Pack) -> Iterator[Binding]:
+def bindings_in(
+    expression: Expr, scope: Scope, flat: Flat, pack: Pack
+) -> tuple[Binding, ...]:
     """What the names in an expression are bound to, but for those that it only asks ``present`` of.
 
     A guard is looked into: what its conditions read counts.
     """
+
+    def find() -> tuple[Binding, ...]:
+        return tuple(_bindings_in(expression, scope, flat, pack))
+
+    return _once("bindings", expression, scope, flat, find)
+
+
+def _bindings_in(expression: Expr, scope: Scope, flat: Flat, pack: Pack) -> Iterator[Binding]:
     if isinstance(expression, Call):
         if expression.function == "present":
             return
         guard = pack.guards.get(expression.function)
         if guard is not None:
-            inner = guard_scope(expression, scope, pack)
+            inner = guard_scope(expression, scope, flat, pack)
             for condition in guard.conditions:
                 yield from bindings_in(condition, inner, flat, pack)
             return
@@ -119,8 +142,12 @@ def _absent_grids(call: Call, scope: Scope, flat: Flat) -> Iterator[NotThere]:
                 yield ABSENT
 
 
-def guard_scope(call: Call, scope: Scope, pack: Pack) -> Scope:
+def guard_scope(call: Call, scope: Scope, flat: Flat, pack: Pack) -> Scope:
     """The scope of a guard's conditions: its parameters stand for the arguments."""
-    guard = pack.guards[call.function]
-    given = dict(zip(guard.parameters, call.arguments, strict=False)) | dict(call.keywords)
-    return Scope({name: Argument(value, scope) for name, value in given.items()})
+
+    def find() -> Scope:
+        guard = pack.guards[call.function]
+        given = dict(zip(guard.parameters, call.arguments, strict=False)) | dict(call.keywords)
+        return Scope({name: Argument(value, scope) for name, value in given.items()})
+
+    return _once("guard", call, scope, flat, find)

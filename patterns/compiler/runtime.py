@@ -148,7 +148,7 @@ def each_const(things: Iterable[Any]) -> tuple[Any, ...] | None:
     return None if any(each is None for each in found) else found
 
 
-_SCALARS = ["number", "single", "is_zero", "kind_of", "close", "rank", "dim", "size", "magnitude"]
+_SCALARS = ["number", "single", "zero_point_is", "kind_of", "close", "rank", "dim", "size", "magnitude"]
 
 
 def environment() -> dict[str, Any]:

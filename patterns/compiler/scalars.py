@@ -72,14 +72,14 @@ def single(scale: Value) -> bool | None:
     return None if shape is None or shape == (None,) else shape in ((), (1,))
 
 
-def is_zero(zero_point: Value | None) -> bool | None:
-    """Whether a zero point is zero, as it is where it is absent; None if it is not constant."""
+def zero_point_is(zero_point: Value | None, code: int) -> bool | None:
+    """Whether all zero points are this code, and 0 where absent; None if they are not constant."""
     if zero_point is None:
-        return True
+        return code == 0
     if not zero_point.constant:
         return None
     array = zero_point.array()
-    return bool(array.item() == 0) if array.size == 1 else not bool(array.any())
+    return bool(array.item() == code) if array.size == 1 else bool((array == code).all())
 
 
 def kind_of(value: Value) -> int:

@@ -63,6 +63,7 @@ class Steps:
 
     items: list[Step] = field(default_factory=list)
     bound: set[str] = field(default_factory=set)
+    _tested: set[str] = field(default_factory=set)
 
     def bind(self, name: str, expression: str) -> str:
         if name not in self.bound:
@@ -78,9 +79,9 @@ class Steps:
         subject: str = "",
         outcomes: Iterable[object] = (),
     ) -> None:
-        step = Test(expression, subject, frozenset(outcomes), span, words)
-        if step not in self.items:
-            self.items.append(step)
+        if expression not in self._tested:
+            self._tested.add(expression)
+            self.items.append(Test(expression, subject, frozenset(outcomes), span, words))
 
     def candidates(self, name: str, expression: str) -> str:
         self.bound.add(name)

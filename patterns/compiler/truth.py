@@ -241,8 +241,8 @@ class Truth(Calls):
 
     def _equal(self, a: Code, b: Code) -> str:
         for one, other in ((a, b), (b, a)):
-            if one.kind is Kind.ZERO_POINT and other.kind is Kind.LITERAL and other.value == 0:
-                return f"is_zero({one.text})"
+            if one.kind is Kind.ZERO_POINT and isinstance(other.value, int):
+                return f"zero_point_is({one.text}, {other.text})"
         return f"eq({self.text(a)}, {self.text(b)})"
 
     # -- membership
