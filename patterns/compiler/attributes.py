@@ -16,7 +16,7 @@ from ..syntax import (
     RestAttributes,
     Unary,
 )
-from .elaborate import is_literal
+from .alternatives import is_literal
 from .flat import FlatNode
 from .flat import Form as Written
 from .helpers import Helpers

@@ -22,10 +22,10 @@ from ..syntax import (
     Rule,
     With,
 )
+from .alternatives import ops_of
 from .codegen import function_body
 from .compare import allowed_difference
 from .conditions import add_condition
-from .elaborate import ops_of
 from .flat import Computed, Condition, Each, Flat, FlatValue, NotThere, Scope
 from .helpers import Helpers
 from .places import Places

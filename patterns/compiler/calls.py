@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from ..diagnostics import did_you_mean, failure
 from ..functions import Accepts, Function, Parameter, Result, functions
 from ..syntax import Call, Expr, Field, Literal, OpName
+from .alternatives import ops_of
 from .code import Code, Kind
-from .elaborate import ops_of
 from .expressions import Expressions
 from .flat import FlatNode, FlatValue, Scope
 from .references import binding_of, guard_scope

@@ -88,9 +88,7 @@ def operands_of(expression: Expr) -> Iterator[Expr]:
             pass
 
 
-def bindings_in(
-    expression: Expr, scope: Scope, flat: Flat, pack: Pack
-) -> tuple[Binding, ...]:
+def bindings_in(expression: Expr, scope: Scope, flat: Flat, pack: Pack) -> tuple[Binding, ...]:
     """What the names in an expression are bound to, but for those that it only asks ``present`` of.
 
     A guard is looked into: what its conditions read counts.

@@ -148,7 +148,17 @@ def each_const(things: Iterable[Any]) -> tuple[Any, ...] | None:
     return None if any(each is None for each in found) else found
 
 
-_SCALARS = ["number", "single", "zero_point_is", "kind_of", "close", "rank", "dim", "size", "magnitude"]
+_SCALARS = (
+    scalars.close,
+    scalars.dim,
+    scalars.kind_of,
+    scalars.magnitude,
+    scalars.number,
+    scalars.rank,
+    scalars.single,
+    scalars.size,
+    scalars.zero_point_is,
+)
 
 
 def environment() -> dict[str, Any]:
@@ -179,8 +189,7 @@ def environment() -> dict[str, Any]:
     }
     for name in ("eq", "lt", "le", "add", "sub", "mul", "div", "floordiv", "mod", "neg", "index"):
         names[name] = getattr(arithmetic, name)
-    for name in _SCALARS:
-        names[name] = getattr(scalars, name)
+    names |= {each.__name__: each for each in _SCALARS}
     for name in ("add", "sub", "mul", "div"):
         names[f"float_{name}"] = getattr(scalars, name)
     return names

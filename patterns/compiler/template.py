@@ -7,7 +7,7 @@ conditions on that, makes the new nodes inside out, and returns a ``Replacement`
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ..diagnostics import failure
 from ..syntax import (
@@ -41,25 +41,8 @@ from .lines import Lines
 from .places import Places
 from .template_attributes import AttributeWriter
 from .template_ops import is_quantizer, matched_quantizer, op_text
+from .template_places import Loop, Made, Place, number_array
 from .truth import Truth
-
-
-@dataclass(frozen=True, slots=True)
-class Made:
-    """A name of a fragment that stands for a value that the template has built."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a term of the template stands."""
-
-    scope: Scope
-    made: tuple[tuple[str, Made], ...] = ()
-
-    def built(self, name: str) -> Made | None:
-        return dict(self.made).get(name)
 
 
 class TemplateWriter:
@@ -119,7 +102,7 @@ class TemplateWriter:
         raise failure(f'the pattern does not define "{name}"', self.rule.name_span)
 
     def _loop(self) -> Loop:
-        return Loop(self)
+        return Loop(self.lines, self.rule.name_span)
 
     # -- operands
 
@@ -171,9 +154,7 @@ class TemplateWriter:
             case Absent():
                 return "None"
             case Constant(value):
-                kind = "float32" if _has_float(value) else "int64"
-                key = f"number {value!r} {kind}"
-                number = self.helpers.constant(key, _array(value, kind))
+                number = self.helpers.constant(f"number {value!r}", number_array(value))
                 return f'as_value(graph, {number}, "number")'
             case Alternatives(choices):
                 return self.operand(choices[0], place, microsoft)
@@ -369,42 +350,3 @@ class TemplateWriter:
         if not isinstance(body, Apply):
             raise failure(f'"{fragment.name}" is no node', term.span)
         return self.node(body, Place(scope, tuple(made)), statement)
-
-
-class Loop:
-    """Lines that are repeated for every element of the lists that they read."""
-
-    def __init__(self, template: TemplateWriter) -> None:
-        self._lines = template.lines
-        self._writer = template.writer
-        self._span = template.rule.name_span
-
-    def __enter__(self) -> Loop:
-        if self._lines.in_loop:
-            raise failure("what repeats cannot stand inside what repeats", self._span)
-        self._lines.open()
-        return self
-
-    def close(self, writer: Truth) -> None:
-        """Write the head of the loop, now that the lists are known."""
-        lists = writer.lists
-        if not lists:
-            raise failure("nothing that is repeated here is a list", self._span)
-        elements = f"{', '.join(lists.values())}"
-        source = ", ".join(lists) if len(lists) == 1 else f"zip({', '.join(lists)}, strict=True)"
-        self._lines.close(f"for {elements} in {source}:")
-        writer.lists = {}
-
-    def __exit__(self, *problem: object) -> None:
-        pass
-
-
-def _has_float(value: int | float | tuple[int | float, ...]) -> bool:
-    elements = value if isinstance(value, tuple) else (value,)
-    return any(isinstance(each, float) for each in elements)
-
-
-def _array(value: int | float | tuple[int | float, ...], kind: str) -> object:
-    import numpy as np
-
-    return np.asarray(value, kind)

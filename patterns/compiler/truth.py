@@ -12,9 +12,9 @@ from typing import Any
 
 from ..diagnostics import failure
 from ..syntax import Call, Compare, Conditional, Expr, Field, Literal, Logical, Member, Name, Unary
+from .alternatives import ops_of
 from .calls import Calls, set_of
 from .code import Code, Kind, is_simple
-from .elaborate import ops_of
 from .flat import (
     AttributeOf,
     Computed,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..compiler.elaborate import ops_of
+from ..compiler.alternatives import ops_of
 from ..pack import Pack
 from ..syntax import Alternatives, Apply, Assign, Group, Term, Use
 
