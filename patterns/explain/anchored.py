@@ -59,7 +59,9 @@ def anchored(variant: Variant, node: FlatNode, helpers: Helpers) -> Anchored:
     flat, steps, places = variant.flat, Steps(), Places()
     Matching(flat, helpers, steps, places).from_node(node, ANCHOR, known_op=True)
     structure = len(steps.items)
-    found = [part for each in flat.conditions for part in taken_apart(Part(each), helpers.pack)]
+    found = [
+        part for each in flat.conditions for part in taken_apart(Part(each), flat, helpers.pack)
+    ]
     waiting = tuple(each for each in found if _waits(each.condition, flat, helpers.pack))
     now = [each for each in found if each not in waiting]
     parts: dict[int, Part] = {}
@@ -71,18 +73,19 @@ def anchored(variant: Variant, node: FlatNode, helpers: Helpers) -> Anchored:
     return Anchored(variant, node, places, tuple(steps.items), parts, structure, reached, waiting)
 
 
-def taken_apart(part: Part, pack: Pack) -> Iterator[Part]:
+def taken_apart(part: Part, flat: Flat, pack: Pack) -> Iterator[Part]:
     """As the compiler takes conditions apart, but with the guards that were looked into."""
     expression, scope = part.condition.expression, part.condition.scope
     if part.condition.attribute is not None:
         yield part
     elif isinstance(expression, Logical) and expression.operator == "and":
         for operand in expression.operands:
-            yield from taken_apart(Part(Condition(operand, scope), part.trail), pack)
+            yield from taken_apart(Part(Condition(operand, scope), part.trail), flat, pack)
     elif isinstance(expression, Call) and expression.function in pack.guards:
-        inner = guard_scope(expression, scope, pack)
+        inner = guard_scope(expression, scope, flat, pack)
         for each in pack.guards[expression.function].conditions:
-            yield from taken_apart(Part(Condition(each, inner), (*part.trail, expression)), pack)
+            trail = (*part.trail, expression)
+            yield from taken_apart(Part(Condition(each, inner), trail), flat, pack)
     else:
         yield part
 

@@ -69,7 +69,7 @@ def _facts(expression: Expr, scope: Scope, reader: Reader) -> Iterator[str]:
 
 
 def _of_guard(call: Call, scope: Scope, reader: Reader) -> Iterator[str]:
-    for part in taken_apart(Condition(call, scope), reader.pack):
+    for part in taken_apart(Condition(call, scope), reader.flat, reader.pack):
         if not reader.holds(part.expression, part.scope):
             yield from _facts(part.expression, part.scope, reader)
             return
