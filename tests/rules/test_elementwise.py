@@ -210,3 +210,12 @@ def test_output_type_stated_by_attribute_alone(op: str) -> None:
     x, y = Grid("i8", 0.05, None), Grid("i8", 0.01, None)
     model = unary(op, x, y, shape=(256,), opset=21, output_dtype=TensorProto.INT8)
     assert_rewritten(model, {f"{MS}::QLinear{op}": 1}, 0, feeds=[SIGNED_CODES])
+
+
+def test_a_zero_point_that_is_no_constant_blocks() -> None:
+    """The kernels take scalars alone; one of shape [1] can be made one only where it is constant."""
+    b = Builder()
+    zero = b.input("zero", "u8", (1,))
+    v = b.node("DequantizeLinear", [b.input("x", "u8", (2, 3)), b.constant([0.05], "f32"), zero])
+    b.q(b.node("Add", [v, v]), Y, b.output("y", "u8"))
+    assert_rewritten(b.model(), {f"{MS}::QLinearAdd": 0, "Add": 1})
