@@ -213,7 +213,7 @@ def test_output_type_stated_by_attribute_alone(op: str) -> None:
 
 
 def test_a_zero_point_that_is_no_constant_blocks() -> None:
-    """The kernels take scalars alone; one of shape [1] can be made one only where it is constant."""
+    """The kernels take scalars alone; shape [1] becomes one only where it is constant."""
     b = Builder()
     zero = b.input("zero", "u8", (1,))
     v = b.node("DequantizeLinear", [b.input("x", "u8", (2, 3)), b.constant([0.05], "f32"), zero])
