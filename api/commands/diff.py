@@ -88,7 +88,7 @@ def _print(found: Structure, outputs: Sequence[Numbers], only_structure: bool) -
     if only_structure:
         return
     print()
-    rows = tuple(
+    deviations = tuple(
         (
             each.output,
             f"{each.largest:.6g}",
@@ -99,4 +99,4 @@ def _print(found: Structure, outputs: Sequence[Numbers], only_structure: bool) -
         for each in outputs
     )
     head = ("output", "largest", "mean", "differ", "cosine")
-    print_table(Table(head, rows, frozenset({1, 2, 3, 4})))
+    print_table(Table(head, deviations, frozenset({1, 2, 3, 4})))

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from qrewrite.engine import dtypes
 
-from .quantized import Quantized, const, type_part
 from .function import Function, Result, number, quantized
+from .quantized import Quantized, const, type_part
 
 Codes = NDArray[np.uint8]
 
@@ -75,4 +75,5 @@ def _packed(codes: Codes, bits: int) -> Codes:
     filled = np.pad(codes, ((0, 0), (0, -codes.shape[1] % per_byte)))
     groups = filled.reshape(codes.shape[0], -1, per_byte)
     shifts = np.arange(per_byte, dtype=np.uint8) * bits
-    return np.bitwise_or.reduce(groups << shifts, axis=2).astype(np.uint8)
+    packed: Codes = np.bitwise_or.reduce(groups << shifts, axis=2).astype(np.uint8)
+    return packed
