@@ -15,6 +15,7 @@ from qrewrite.report import Report, fired_table, html_page, ops_table, record, t
 
 if TYPE_CHECKING:
     from qrewrite.rewriting import Recipe
+    from qrewrite.targets import Target
     from qrewrite.testing.compare import Comparison
 
 SOME_FAILED = 2
@@ -74,6 +75,8 @@ def run(arguments: argparse.Namespace) -> int:
     _check_usage(arguments)
     recipe = recipe_of(arguments)
     targets = find_targets(arguments.models, None if arguments.dry_run else arguments.output)
+    if arguments.verify:
+        _keep_originals(targets)
     reports = run_all(recipe, targets, arguments.jobs)
     if arguments.report:
         _write_report(Path(arguments.report), reports)
@@ -117,6 +120,16 @@ def _check_usage(arguments: argparse.Namespace) -> None:
         if Path(arguments.report).suffix.lower() not in REPORT_FORMS:
             raise UsageError(f"--report takes a .html or .json file, not {arguments.report!r}")
         check_target(Path(arguments.report))
+
+
+def _keep_originals(targets: Sequence[Target]) -> None:
+    """--verify reads both files afterwards: a result may not replace the model it came from."""
+    for target in targets:
+        if target.output and target.output.exists() and target.output.samefile(target.model):
+            raise UsageError(
+                f"--verify compares {str(target.model)!r} with the result:"
+                " write that to another file than the model itself"
+            )
 
 
 def recipe_of(arguments: argparse.Namespace) -> Recipe:

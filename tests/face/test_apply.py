@@ -10,7 +10,7 @@ from pathlib import Path
 import onnx
 import pytest
 
-from .command import MODELS, add_model, ops, qrewrite
+from .command import MODELS, add_model, assert_refused, ops, qrewrite
 
 FUSED = ["QLinearAdd"]
 PLAIN = ["Add", "DequantizeLinear", "DequantizeLinear", "QuantizeLinear"]
@@ -183,3 +183,17 @@ def test_reader_that_goes_away(folder: Path) -> None:
     process.stderr.close()
     assert process.wait(timeout=60) == 141
     assert error == ""
+
+
+def test_verify_needs_the_model_to_stay(folder: Path) -> None:
+    before = (folder / "model.onnx").read_bytes()
+    words = ("apply", "model.onnx", "-o", "model.onnx", "--verify", *PACK)
+    assert_refused(qrewrite(*words, folder=folder), "model.onnx", "another file")
+    assert (folder / "model.onnx").read_bytes() == before
+
+
+def test_verify_compares_the_result_with_the_model(folder: Path) -> None:
+    words = ("apply", "model.onnx", "-o", "out.onnx", "--verify", *PACK)
+    outcome = qrewrite(*words, folder=folder)
+    assert outcome.status == 0, outcome.stdout + outcome.stderr
+    assert "cosine" in outcome.stdout
