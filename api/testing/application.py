@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 
 from onnx import ModelProto
 
+from qrewrite.engine.emit import to_proto
 from qrewrite.engine.fixpoint import run
-from qrewrite.engine.io import read_model, to_proto
+from qrewrite.engine.io import read_model
 from qrewrite.engine.protocols import Matcher, Phase, Rule
 from qrewrite.patterns.declared_ops import declared_schema
 from qrewrite.patterns.options import settings

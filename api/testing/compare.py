@@ -17,6 +17,7 @@ from onnx import ModelProto, NodeProto, numpy_helper
 
 from . import exact
 from .claims import Tolerance, distance, excess
+from .comparison import recoded
 from .reference import DEQUANTIZERS, INTEGER_ACCUMULATING
 from .sessions import Array, Arrays, CannotRun, Session, run_node, traced
 
@@ -121,12 +122,7 @@ def cases_of(arrays: Arrays) -> dict[str, dict[str, Array]]:
 
 def _recoded(expected: Arrays, actual: Arrays) -> dict[str, Array]:
     """What the original computes, with int8 codes as uint8 where the other has them so."""
-    return {
-        name: (array.astype(np.int16) + 128).astype(np.uint8)
-        if array.dtype == np.int8 and name in actual and actual[name].dtype == np.uint8
-        else array
-        for name, array in expected.items()
-    }
+    return {name: recoded(array, actual.get(name, array)) for name, array in expected.items()}
 
 
 # ---- node by node -----------------------------------------------------------------------------

@@ -23,7 +23,8 @@ def save(found: Counterexample, rule: str, source: str, folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{rule.replace('/', '.')}.onnx"
     onnx.save(found.case.model, path)
-    np.savez(path.with_suffix(".npz"), **{n: np.asarray(a) for n, a in found.inputs.items()})
+    arrays: dict[str, Any] = {name: np.asarray(array) for name, array in found.inputs.items()}
+    np.savez(path.with_suffix(".npz"), **arrays)
     facts = {"options": dict(found.case.options), "roots": list(found.case.roots)}
     command = f"qrewrite verify {source} --rule {rule} --replay {path}"
     text = [

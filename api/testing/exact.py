@@ -3,9 +3,9 @@
 Written from the ONNX definitions and sharing no numerics with the rest of the package. Each
 function takes the op's inputs in the op's order (None: absent) and its attributes as keywords.
 Sums are exact: zero points are subtracted and products summed in float64, where every partial sum
-is an integer below 2**53. Then comes the real-number scale (float64), round half to even, the zero point, saturation.
-Ops that work element by element are computed as the unfused graph defines them, in float32 step by
-step. `evaluate(node, inputs)` does it for a NodeProto.
+is an integer below 2**53. Then comes the real-number scale (float64), round half to even, the zero
+point, saturation. Ops that work element by element are computed as the unfused graph defines them,
+in float32 step by step. `evaluate(node, inputs)` does it for a NodeProto.
 """
 
 from __future__ import annotations

@@ -74,6 +74,16 @@ def expand_rule(pack: Pack, rule: Rule, draw: Draw) -> Structure:
     return structure
 
 
+def grow(
+    pack: Pack, structure: Structure, draw: Draw, term: Apply, frame: Frame, slot: Slot
+) -> None:
+    """Add the nodes of a term that makes `slot`; they are no part of the pattern's coverage."""
+    expansion = _Expansion(pack, draw, structure)
+    choices = list(structure.choices)
+    expansion.term(term, frame, [slot])
+    structure.choices[:] = choices
+
+
 class _Expansion:
     def __init__(self, pack: Pack, draw: Draw, structure: Structure) -> None:
         self.pack = pack

@@ -1,8 +1,11 @@
-"""Conditions of the rules that must fire behind a rule (`then`), in the names of that rule."""
+"""What the rules that must fire behind a rule (`then`) ask of the same graph.
+
+The follower's pattern is read against the template of the rule.  Where two names meet they are the
+same value.  Where the follower has nodes and the template a value that nothing in the pattern
+makes, those nodes are made: so the graph around the match is one that the follower fits.
+"""
 
 from __future__ import annotations
-
-from collections.abc import Mapping
 
 from qrewrite.patterns.pack import Pack
 from qrewrite.patterns.syntax import (
@@ -12,68 +15,107 @@ from qrewrite.patterns.syntax import (
     Capture,
     Expr,
     Name,
+    Presence,
     Rule,
     Term,
     Where,
 )
 
 from .draws import Draw, pick
+from .expand_pattern import Frame, Unsatisfiable, grow
 from .expressions import names_of, substitute
+from .structure import Structure
 from .world import NUMPY
 
 DEEPEST = 3
 
 
-def follower_conditions(pack: Pack, rule: Rule, draw: Draw, depth: int = DEEPEST) -> list[Expr]:
-    """What one of the rules named by `then`, and what must follow it, asks of the same values.
+def follow(
+    pack: Pack, rule: Rule, structure: Structure, draw: Draw, depth: int = DEEPEST,
+    known: dict[str, str] | None = None,
+) -> list[Expr]:  # fmt: skip
+    """Add what one of the followers needs to the structure; its conditions, in names of slots.
 
-    The follower's pattern is read against the template: the names that meet are the same value.
-    Conditions on what the template makes are left out.
+    `known`: slots of the names of `rule` where it is itself a follower.
     """
     if not rule.then or not depth:
         return []
     follower = pack.rule(pick(draw, rule.then))
     if follower is None:
         return []
-    names: dict[str, Expr] = {}
+    if known is None:
+        known = {name: slots[0] for name, slots in structure.captures.items() if slots}
+    meeting = _Meeting(pack, structure, draw, known)
     for made in rule.template:
         for statement in follower.rule.pattern:
-            if isinstance(statement, Assign):
-                if len(made.targets) == len(statement.targets):
-                    for ours, theirs in zip(made.targets, statement.targets, strict=True):
-                        names[theirs.name] = Name(ours.name, ours.span)
-                _meet(statement.term, made.term, names)
-    conditions = [
-        condition
+            if isinstance(statement, Assign) and len(made.targets) == len(statement.targets):
+                for ours, theirs in zip(made.targets, statement.targets, strict=True):
+                    meeting.name(theirs.name, ours.name)
+                meeting.meet(statement.term, made.term)
+    found = [
+        meeting.renamed(condition)
         for clause in follower.rule.clauses
         if isinstance(clause, Where)
         for condition in clause.conditions
     ]
-    conditions += follower_conditions(pack, follower.rule, draw, depth - 1)
-    return [_renamed(condition, names) for condition in conditions]
+    bound = {name: slot for name, slot in meeting.frame.bound.items() if slot is not None}
+    return found + follow(pack, follower.rule, structure, draw, depth - 1, bound)
 
 
-def _renamed(condition: Expr, names: Mapping[str, Expr]) -> Expr:
-    """Names that did not meet get one that nothing binds, so that they stay unknown."""
-    hidden = {
-        name: Name(f"?{name}", condition.span)
-        for name in names_of(condition)
-        if name not in names and name not in ("options", "opset", *NUMPY)
-    }
-    return substitute(condition, {**hidden, **names})
+class _Meeting:
+    """A follower's pattern on its way along a template."""
+
+    def __init__(self, pack: Pack, structure: Structure, draw: Draw, known: dict[str, str]) -> None:
+        self.pack = pack
+        self.structure = structure
+        self.draw = draw
+        self.known = known
+        self.frame = Frame(parent=Frame())
+        self.attributes: dict[str, Expr] = {}
+
+    def name(self, theirs: str, ours: str) -> None:
+        if ours in self.known:
+            self.frame.bound.setdefault(theirs, self.known[ours])
+
+    def meet(self, theirs: Term, ours: Term) -> None:
+        if isinstance(theirs, Capture) and isinstance(ours, Capture):
+            if theirs.part is None and ours.part is None:
+                self.name(theirs.name, ours.name)
+        elif isinstance(theirs, Apply) and isinstance(ours, Capture) and ours.part is None:
+            self._grow(theirs, ours.name)
+        elif isinstance(theirs, Apply) and isinstance(ours, Apply):
+            self._attributes(theirs, ours)
+            for left, right in zip(theirs.operands, ours.operands, strict=False):
+                self.meet(left, right)
+
+    def _grow(self, theirs: Apply, ours: str) -> None:
+        slot = self.known.get(ours)
+        free = slot is not None and self.structure.producer(slot) is None
+        if slot is None or not free or theirs.presence is not Presence.ONCE:
+            return
+        try:
+            grow(self.pack, self.structure, self.draw, theirs, self.frame, slot)
+        except Unsatisfiable:
+            return
+
+    def _attributes(self, theirs: Apply, ours: Apply) -> None:
+        stated = {a.name: a.value for a in ours.attributes or () if isinstance(a, Attribute)}
+        for item in theirs.attributes or ():
+            if isinstance(item, Attribute) and isinstance(item.value, Name) and item.name in stated:
+                self.attributes.setdefault(item.value.id, stated[item.name])
+
+    def renamed(self, condition: Expr) -> Expr:
+        """In names of slots; what did not meet gets a name that nothing binds: it stays unknown."""
+        names: dict[str, Expr] = {}
+        for name in names_of(condition):
+            slot = self.frame.bound.get(name)
+            if slot is not None:
+                names[name] = Name(slot, condition.span)
+            elif name in self.attributes:
+                names[name] = self.attributes[name]
+            elif self.structure.attribute_owner(name) is None and name not in RESERVED:
+                names[name] = Name(f"?{name}", condition.span)
+        return substitute(condition, names)
 
 
-def _meet(theirs: Term, ours: Term, names: dict[str, Expr]) -> None:
-    """Walk a pattern and a template together and note which names stand at one place."""
-    if isinstance(theirs, Capture) and isinstance(ours, Capture):
-        if theirs.part is None and ours.part is None:
-            names.setdefault(theirs.name, Name(ours.name, ours.span))
-        return
-    if not isinstance(theirs, Apply) or not isinstance(ours, Apply):
-        return
-    stated = {a.name: a.value for a in ours.attributes or () if isinstance(a, Attribute)}
-    for item in theirs.attributes or ():
-        if isinstance(item, Attribute) and isinstance(item.value, Name) and item.name in stated:
-            names.setdefault(item.value.id, stated[item.name])
-    for left, right in zip(theirs.operands, ours.operands, strict=False):
-        _meet(left, right, names)
+RESERVED = frozenset({"options", "opset", *NUMPY})

@@ -29,6 +29,7 @@ def rounded_like(before: ModelProto, after: ModelProto, quanta: float) -> ModelP
     kept = {_content(*parts[:3]) for _, _, parts in _quantized(before)}
     result = ModelProto()
     result.CopyFrom(before)
+    tensors = {t.name: numpy_helper.to_array(t) for t in after.graph.initializer}
     for name, values, parts in _quantized(after):
         if _content(*parts[:3]) in kept:
             continue
@@ -37,7 +38,8 @@ def rounded_like(before: ModelProto, after: ModelProto, quanta: float) -> ModelP
             raise LossyMismatch(
                 f"{name} is no rounding of a tensor of the original within {quanta:g} quanta"
             )
-        _replace(result, source, values)
+        decoder = next(node for node in after.graph.node if name in node.output)
+        _replace(result, source, decoder, tensors)
     return result
 
 
@@ -88,14 +90,23 @@ def _source(
     return None
 
 
-def _replace(model: ModelProto, name: str, values: Array) -> None:
-    """Give a constant another content; a dequantized one becomes a stored float."""
-    for stored in model.graph.initializer:
+def _replace(model: ModelProto, name: str, decoder: NodeProto, tensors: dict[str, Array]) -> None:
+    """Let a constant of the model be what a DequantizeLinear of the other model makes."""
+    graph = model.graph
+    for stored in list(graph.initializer):
         if stored.name == name:
-            dtype = numpy_helper.to_array(stored).dtype
-            stored.CopyFrom(numpy_helper.from_array(values.astype(dtype), name))
-            return
-    for node in list(model.graph.node):
+            graph.initializer.remove(stored)
+    for node in list(graph.node):
         if name in node.output:
-            model.graph.node.remove(node)
-    model.graph.initializer.append(numpy_helper.from_array(values.astype(np.float32), name))
+            graph.node.remove(node)
+    others = list(graph.node)
+    del graph.node[:]
+    made = graph.node.add()
+    made.CopyFrom(decoder)
+    made.name = f"rounded_{name}"
+    made.output[0] = name
+    for index, operand in enumerate(decoder.input):
+        if operand:
+            made.input[index] = f"rounded_{name}_{index}"
+            graph.initializer.append(numpy_helper.from_array(tensors[operand], made.input[index]))
+    graph.node.extend(others)

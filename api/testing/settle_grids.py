@@ -20,8 +20,12 @@ from .world import NUMPY, Array, World, is_integer, is_quantizer, limits
 
 COMMON_SCALES = (0.05, 0.02, 0.1, 0.5, 1.0, 0.0078125, 0.0123, 2.0, 0.003)
 RARE_SCALES = (
-    -0.05, 0.0, 1e-40, 3e-39, 1e-30, 1e-12, 1e12, 1e30, 3e38, float("inf"), float("nan"), 40.0,
+    -0.05, -0.5, -1.0, -0.02, 0.0, 1e-40, 3e-39, 1e-30, 1e-12, 1e12, 1e30, 3e38, float("inf"), float("nan"), 40.0,
 )  # fmt: skip
+
+
+Layout = tuple[tuple[int, ...], int | None, int]
+"""Shape of the scale, axis and block size (0: not blocked)."""
 
 
 @dataclass(frozen=True)
@@ -89,8 +93,8 @@ def _derived(solver: Solver, grid: Grid) -> Iterator[tuple[Atom, Expr, Expr]]:
 def _names(expression: Expr, grid: Grid) -> bool:
     """The expression is the scale of the grid, or the tensor itself (of `same_grid`)."""
     match expression:
-        case Field(base=Name(), name="scale"):
-            return f"{expression.base.id}.scale" == grid.scale
+        case Field(base=Name() as base, name="scale"):
+            return f"{base.id}.scale" == grid.scale
         case Name():
             return expression.id == grid.codes
         case _:
@@ -182,12 +186,12 @@ def _granularity(solver: Solver, grid: Grid) -> None:
     world = solver.world
     shape = world.shapes[grid.codes]
     constant_like = world.structure.producer(grid.codes) is None
-    layouts: list[tuple[tuple[int, ...], int | None, int]] = [((), None, 0), ((1,), None, 0)]
-    per_axis = [((n,), axis, 0) for axis, n in enumerate(shape) if n]
+    layouts: list[Layout] = [((), None, 0), ((1,), None, 0)]
+    per_axis: list[Layout] = [((n,), axis, 0) for axis, n in enumerate(shape) if n]
     per_axis += [((n,), axis - len(shape), 0) for axis, n in enumerate(shape) if n]
     if world.opset < 13 and "::" not in grid.node.op:
         per_axis = []
-    blocked = []
+    blocked: list[Layout] = []
     if world.opset >= 21 and "::" not in grid.node.op and len(shape) > 1:
         for axis in (0, len(shape) - 1):
             for size in (2, 16, 32):
@@ -195,7 +199,7 @@ def _granularity(solver: Solver, grid: Grid) -> None:
                     blocks = [-(-n // size) if i == axis else n for i, n in enumerate(shape)]
                     blocked.append((tuple(blocks), axis, size))
 
-    def assign(layout: tuple[tuple[int, ...], int | None, int]) -> None:
+    def assign(layout: Layout) -> None:
         world.shapes[grid.scale] = layout[0]
         if grid.zero_point is not None:
             world.shapes[grid.zero_point] = layout[0]
@@ -223,7 +227,7 @@ def _scale(solver: Solver, grid: Grid) -> None:
             world.contents[grid.scale] = np.asarray(scale * steps).astype(dtype)
 
     common = [*COMMON_SCALES, 2.0 ** -solver.draw.integer(1, 12)]
-    candidates = solver.prefer(common, RARE_SCALES, 30)
+    candidates = solver.prefer(common, RARE_SCALES, 40)
     touched = (grid.codes, grid.scale)
     if solver.find(candidates, assign, touched) is None:
         solver.choose([_solved(solver, grid)], assign, f"value of {grid.scale}", touched)
@@ -244,11 +248,11 @@ def _solved(solver: Solver, grid: Grid) -> list[float]:
         if not isinstance(expression, Compare) or grid.codes not in names_of(expression):
             continue
         sign = expression.rest[0][0]
-        ratios = []
+        ratios: list[float] = []
         for scale in (1e-3, 2e-3):
             world.contents[grid.scale] = np.full(shape, scale).astype(dtype)
-            ratios.append(_ratio(expression, world))
-        if None in ratios or 0 in ratios:
+            ratios.append(_ratio(expression, world) or 0.0)
+        if 0.0 in ratios:
             continue
         power = float(np.log2(ratios[1] / ratios[0]))
         if abs(power) < 0.1:

@@ -11,7 +11,7 @@ from qrewrite.patterns.syntax import Expr, Rule, Where
 from .draws import Draw, chance
 from .expand_pattern import Unsatisfiable, expand_rule
 from .expressions import Atom, Atoms, elements
-from .followers import follower_conditions
+from .followers import follow
 from .settle_contents import settle_contents
 from .settle_grids import settle_grids
 from .settle_shapes import settle_shapes, sort_nodes
@@ -43,6 +43,7 @@ def solve(
     """
     tame = not chance(draw, 45)
     structure = expand_rule(pack, rule, draw)
+    asked = follow(pack, rule, structure, draw)
     sort_nodes(structure)
     world = World(structure)
     conditions = all_conditions(rule, structure.conditions)
@@ -63,7 +64,7 @@ def solve(
         raise Unsatisfiable("there is no such condition to break")
     further = [
         atom
-        for condition in follower_conditions(pack, rule, draw)
+        for condition in asked
         for each in elements(condition, lists)
         for atom in parts.of(each)
     ]

@@ -348,7 +348,7 @@ def _quantize_like(value: Any, tensor: Tensor) -> Array:
     low, high = limits(tensor.dtype)
     scale = scale_of(tensor).array().astype(np.float32)
     codes = np.rint(_array(value).astype(np.float32) / scale) + zero_point_of(tensor)
-    return np.clip(np.nan_to_num(codes, nan=low), low, high)
+    return np.asarray(np.clip(np.nan_to_num(codes, nan=low), low, high))
 
 
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {

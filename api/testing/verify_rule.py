@@ -149,4 +149,4 @@ class _Verification:
 
 
 def _key(case: Case) -> bytes:
-    return case.model.SerializeToString(deterministic=True) + str(case.seed).encode()
+    return bytes(case.model.SerializeToString(deterministic=True)) + str(case.seed).encode()
