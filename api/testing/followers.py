@@ -7,7 +7,9 @@ makes, those nodes are made: so the graph around the match is one that the follo
 
 from __future__ import annotations
 
-from qrewrite.patterns.pack import Pack
+from collections.abc import Iterator
+
+from qrewrite.patterns.pack import Pack, op_key
 from qrewrite.patterns.syntax import (
     Apply,
     Assign,
@@ -48,10 +50,8 @@ def follow(
     meeting = _Meeting(pack, structure, draw, known)
     for made in rule.template:
         for statement in follower.rule.pattern:
-            if isinstance(statement, Assign) and len(made.targets) == len(statement.targets):
-                for ours, theirs in zip(made.targets, statement.targets, strict=True):
-                    meeting.name(theirs.name, ours.name)
-                meeting.meet(statement.term, made.term)
+            if isinstance(statement, Assign) and isinstance(statement.term, Apply):
+                meeting.begin(statement, made)
     found = [
         meeting.renamed(condition)
         for clause in follower.rule.clauses
@@ -72,6 +72,47 @@ class _Meeting:
         self.known = known
         self.frame = Frame(parent=Frame())
         self.attributes: dict[str, Expr] = {}
+        self.result = ""
+
+    def begin(self, theirs: Assign, ours: Assign) -> None:
+        """The outermost node of the template that the follower's outermost node can be."""
+        assert isinstance(theirs.term, Apply)
+        places = [term for term in applied(ours.term) if self.fits(theirs.term, term)]
+        if not places:
+            return
+        if places[0] is ours.term and len(theirs.targets) == len(ours.targets):
+            for left, right in zip(theirs.targets, ours.targets, strict=True):
+                self.name(left.name, right.name)
+        self.result = theirs.targets[0].name
+        self.meet(theirs.term, places[0])
+
+    def fits(self, theirs: Apply, ours: Apply) -> bool:
+        """They may be one node: of one op or fragment, or of a set or fragment with that op."""
+        if theirs.op.name == ours.op.name and theirs.op.domain == ours.op.domain:
+            return True
+        members = self.pack.op_sets.get(theirs.op.name)
+        if members is not None:
+            return any(op_key(each) == op_key(ours.op) for each in members.ops)
+        return self._alternative(theirs, ours) is not None
+
+    def _alternative(self, theirs: Apply, ours: Apply) -> Apply | None:
+        """The alternative of a fragment whose node can be ours."""
+        fragment = self.pack.fragments.get(theirs.op.name)
+        for each in fragment.alternatives if fragment is not None else ():
+            if isinstance(each.term, Apply) and op_key(each.term.op) == op_key(ours.op):
+                return each.term
+        return None
+
+    def _opened(self, theirs: Apply, inside: Apply, ours: Apply) -> None:
+        """A fragment of the follower against a plain node of the template."""
+        fragment = self.pack.fragments[theirs.op.name]
+        for left, right in zip(inside.operands, ours.operands, strict=False):
+            if not isinstance(left, Capture):
+                continue
+            if left.part is None and left.name in fragment.parameters:
+                self.meet(theirs.operands[fragment.parameters.index(left.name)], right)
+            elif left.name == fragment.result and isinstance(right, Capture) and right.part:
+                self.name(self.result, right.name)
 
     def name(self, theirs: str, ours: str) -> None:
         if ours in self.known:
@@ -84,6 +125,10 @@ class _Meeting:
         elif isinstance(theirs, Apply) and isinstance(ours, Capture) and ours.part is None:
             self._grow(theirs, ours.name)
         elif isinstance(theirs, Apply) and isinstance(ours, Apply):
+            inside = self._alternative(theirs, ours)
+            if inside is not None:
+                self._opened(theirs, inside, ours)
+                return
             self._attributes(theirs, ours)
             for left, right in zip(theirs.operands, ours.operands, strict=False):
                 self.meet(left, right)
@@ -116,6 +161,14 @@ class _Meeting:
             elif self.structure.attribute_owner(name) is None and name not in RESERVED:
                 names[name] = Name(f"?{name}", condition.span)
         return substitute(condition, names)
+
+
+def applied(term: Term) -> Iterator[Apply]:
+    """The nodes of a term, outer ones first."""
+    if isinstance(term, Apply):
+        yield term
+        for operand in term.operands:
+            yield from applied(operand)
 
 
 RESERVED = frozenset({"options", "opset", *NUMPY})

@@ -68,10 +68,16 @@ def _number(node: NodeProto, name: str, default: int) -> int:
 
 
 def _constants(model: ModelProto) -> Iterator[tuple[str, Array]]:
-    """Float tensors of the original, stored or dequantized, by name."""
+    """Float tensors of the original, stored or dequantized, by name; no scales of quantizers."""
+    parameters = {
+        name
+        for node in model.graph.node
+        if node.op_type in ("QuantizeLinear", "DequantizeLinear")
+        for name in node.input[1:]
+    }
     for stored in model.graph.initializer:
         array = numpy_helper.to_array(stored)
-        if array.dtype.kind == "f":
+        if array.dtype.kind == "f" and stored.name not in parameters:
             yield stored.name, array.astype(np.float64)
     for name, values, _ in _quantized(model):
         yield name, values

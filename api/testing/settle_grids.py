@@ -20,7 +20,8 @@ from .world import NUMPY, Array, World, is_integer, is_quantizer, limits
 
 COMMON_SCALES = (0.05, 0.02, 0.1, 0.5, 1.0, 0.0078125, 0.0123, 2.0, 0.003)
 RARE_SCALES = (
-    -0.05, -0.5, -1.0, -0.02, 0.0, 1e-40, 3e-39, 1e-30, 1e-12, 1e12, 1e30, 3e38, float("inf"), float("nan"), 40.0,
+    -0.05, -0.5, -1.0, -0.02, 0.0, 1e-40, 3e-39, 1e-30, 1e-12, 1e12, 1e30, 3e38,
+    float("inf"), float("nan"), 40.0,
 )  # fmt: skip
 
 
