@@ -38,7 +38,7 @@ def test_some_are_refuted_by_small_models(path: Path) -> None:
     refute(path, 3)
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_all_are_refuted_by_small_models(path: Path) -> None:
     refute(path, 15)
