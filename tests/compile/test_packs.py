@@ -127,7 +127,9 @@ rule python "Calls a function of a module" {{
 
 
 def test_functions_of_a_python_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "acme_functions.py").write_text("def all_ones(t):\n    return bool((t == 1).all())\n")
+    (tmp_path / "acme_functions.py").write_text(
+        "def all_ones(t):\n    return bool((t == 1).all())\n"
+    )
     monkeypatch.syspath_prepend(str(tmp_path))
     path = tmp_path / "test.rules"
     path.write_text(PYTHON.format(name="all_ones").replace("tests.python_rules", "acme_functions"))
