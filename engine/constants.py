@@ -34,11 +34,14 @@ def read_tensor(tensor: TensorProto, base_dir: str) -> np.ndarray[Any, Any]:
     Raises ModelError, naming the tensor, if the content does not fit its shape or cannot be read.
     """
     try:
-        dtype = _PLAIN.get(tensor.data_type)
-        if dtype is not None and tensor.HasField("raw_data"):
-            array = np.frombuffer(tensor.raw_data, dtype).reshape(tuple(tensor.dims))
-        else:
-            array = _read_any(tensor, base_dir)
+        dtype, raw = _PLAIN.get(tensor.data_type), tensor.raw_data
+        if dtype is not None and raw:
+            # An array over bytes is read-only. Thousands of scalars are read: no call is wasted.
+            array = np.ndarray(tensor.dims[:], dtype, raw)
+            if array.nbytes != len(raw):
+                raise ValueError(f"{len(raw)} bytes, but {array.nbytes} are the size of its shape")
+            return array
+        array = _read_any(tensor, base_dir)
     except (OSError, ValueError, TypeError, KeyError, RuntimeError) as error:
         raise ModelError(f"tensor {tensor.name!r} cannot be read: {error}") from error
     array.flags.writeable = False

@@ -131,8 +131,8 @@ class _Run:
         matchers: dict[str, Matcher | None] = {}
         work = self.work = Worklist(nodes, self.seed)
         fire = self._fire
-        while work:
-            node = self.node = work.pop()
+        outcome, progress = self.outcome, self.progress
+        for node in work:
             if not node.alive:
                 continue
             op = node.op
@@ -141,7 +141,8 @@ class _Run:
             matcher = matchers[op]
             if matcher is None:
                 continue
-            self.outcome.visits += 1
+            self.node = node
+            outcome.visits += 1
             try:
                 matcher(node, fire)
             except Refused:
@@ -150,8 +151,8 @@ class _Run:
                 raise
             except Exception as error:
                 raise RuleError(f"a rule failed at {_describe(node)}: {error}") from error
-            if self.progress is not None and self.outcome.visits % _PROGRESS_STEP == 0:
-                self.progress(phase.name, self.outcome.visits, len(work))
+            if progress is not None and outcome.visits % _PROGRESS_STEP == 0:
+                progress(phase.name, outcome.visits, len(work))
 
     # ---- one match -----------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from .graph import Node
 
@@ -33,11 +33,13 @@ class Worklist:
         else:
             self._queue.append(node)
 
-    def pop(self) -> Node:
-        """Take the next node; IndexError if there is none."""
-        node = self._queue.popleft()
-        self._waiting.discard(node)
-        return node
+    def __iter__(self) -> Iterator[Node]:
+        """Take the nodes one by one, those added meanwhile too, until none is left."""
+        queue, waiting = self._queue, self._waiting
+        while queue:
+            node = queue.popleft()
+            waiting.discard(node)
+            yield node
 
     def __len__(self) -> int:
         return len(self._queue)
