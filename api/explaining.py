@@ -23,7 +23,7 @@ from qrewrite.patterns.explain.refusal import Trials
 from qrewrite.patterns.find_packs import known_packs
 from qrewrite.patterns.load_pack import load_pack
 from qrewrite.patterns.program import CompiledPhase, CompiledRule
-from qrewrite.rewriting import Program, name_of
+from qrewrite.rewriting import Program
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class Explainer:
         fired = self._fired(lambda each: _took(each, wanted)) + self._took_at_anchor(wanted)
         found = next((node for node in self.view.nodes() if _is_named(node, wanted)), None)
         if found is None and not fired:
-            known = [name_of(node) for node in self.view.nodes()]
+            known = [node.known_as for node in self.view.nodes()]
             note = did_you_mean(wanted, known)
             raise ModelError(f'there is no node "{wanted}"{f"; {note}" if note else ""}')
         made = found is None or bool(found.rule) or any(each.applied for each in fired)
@@ -163,8 +163,8 @@ class Explainer:
             firing.phase,
             firing.name,
             node.op,
-            name_of(node),
-            tuple(name_of(each) for each in firing.nodes()),
+            node.known_as,
+            tuple(each.known_as for each in firing.nodes()),
             tuple(names.items()),
             firing.applied,
         )

@@ -82,7 +82,7 @@ class Program:
         """Whether the user lets `rule` fire at `node`, the node it is anchored at."""
         entry = self.pack.rule(f"{rule.pack}/{rule.name}")
         prepares = entry is not None and entry.phase == PREPARING
-        return self.selection.allows(rule.pack, rule.name, name_of(node), prepares=prepares)
+        return self.selection.allows(rule.pack, rule.name, node.known_as, prepares=prepares)
 
 
 def rewrite_by(
@@ -139,11 +139,6 @@ def rewrite(
         allow_python=allow_python,
     )
     return rewrite_by(recipe.prepare(), model, progress)
-
-
-def name_of(node: Node) -> str:
-    """A node's name; of one without, the name of its first output."""
-    return node.name or next((value.name for value in node.outputs if value is not None), "")
 
 
 def _as_tuple(one_or_more: T | Sequence[T]) -> tuple[T, ...]:

@@ -6,7 +6,7 @@ from collections import deque
 
 from .change import Change
 from .errors import CycleError
-from .protocols import Rule
+from .protocols import Rule, full_name
 
 _PER_NODE = 8
 _AT_LEAST = 1000
@@ -27,8 +27,8 @@ class Bound:
         self._left -= 1
         if self._left > _WINDOW:
             return
-        name = f"{rule.pack}/{rule.name}" if rule.pack else rule.name
-        self._recent.append((name, tuple(node.rule for node in change.removed if node.rule)))
+        made = tuple(node.rule for node in change.removed if node.rule)
+        self._recent.append((full_name(rule), made))
         if self._left < 0:
             raise CycleError(self._message())
 

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from typing import Any
 
 import onnx
-from onnx import AttributeProto, GraphProto, ModelProto, NodeProto
+from onnx import AttributeProto, GraphProto, ModelProto
 
 from .errors import ModelError
-from .graph import Graph, Model, Node, Value, trimmed
+from .graph import Graph, Model, Node, Value, describe, trimmed
 from .links import capture, link
 from .order import sort_graph
 from .schemas import Schema, Schemas
@@ -164,12 +164,9 @@ class _Reader:
         None where the input is absent."""
         if not name:
             return None
-        owner = self.graph.owner
-        while owner is not None:
-            outer = owner.graph.values.get(name)
-            if outer is not None and outer.outer is None:
-                return self._capture(outer, owner)
-            owner = owner.graph.owner
+        captured = self._find_outside(name)
+        if captured is not None:
+            return captured
         value = self.graph.values[name] = Value(name, self.graph)
         self._ahead[name] = (value, node)
         return value
@@ -221,24 +218,25 @@ class _Reader:
             value.is_output = True
             graph.outputs.append(value)
 
-    def _find_output(self, name: str) -> Value:
+    def _find_outside(self, name: str) -> Value | None:
+        """A value of a graph around this one, captured."""
         owner = self.graph.owner
         while owner is not None:
             outer = owner.graph.values.get(name)
             if outer is not None and outer.outer is None:
                 return self._capture(outer, owner)
             owner = owner.graph.owner
+        return None
+
+    def _find_output(self, name: str) -> Value:
+        captured = self._find_outside(name)
+        if captured is not None:
+            return captured
         where = f" of a body of {_describe(self.graph.owner)}" if self.graph.owner else ""
         raise ModelError(f"graph output {name!r}{where} is a value that nothing defines")
 
 
 def _describe(node: Node) -> str:
-    return describe(node.op, node.name, node.proto)
-
-
-def describe(op: str, name: str, proto: NodeProto | None) -> str:
-    """`node 'conv1' (Conv)`, or by its first output where the node has no name."""
-    if name:
-        return f"node {name!r} ({op})"
+    proto = node.proto
     first = next((output for output in proto.output if output), "") if proto is not None else ""
-    return f"the {op} node that makes {first!r}"
+    return describe(node.op, node.name, first)

@@ -16,11 +16,11 @@ from .change import Change
 from .collector import collector_paused
 from .dead import remove_dead_nodes
 from .errors import CycleError, InvariantError, QrewriteError, Refused, RuleError
-from .graph import Model, Node
+from .graph import Model, Node, describe
 from .invariants import check_invariants, fingerprint
 from .nearby import nodes_beside, nodes_near
 from .outcome import Applied, Outcome
-from .protocols import Context, Matcher, Phase, Rule
+from .protocols import Context, Matcher, Phase, Rule, full_name
 from .replace import commit
 from .worklist import Worklist
 
@@ -166,7 +166,7 @@ class _Run:
         if applied == (fingerprint(self.model) == before):
             said = "applied" if applied else "not applied"
             raise InvariantError(
-                f"{_describe_rule(rule)} was {said} at {_describe(node)}, yet the "
+                f"{full_name(rule)} was {said} at {_describe(node)}, yet the "
                 f"graph {'did not change' if applied else 'changed'}"
             )
         check_invariants(self.model)
@@ -193,20 +193,20 @@ class _Run:
             return None
         try:
             replacement = rule.rewrite(bindings, self.contexts[node.graph])
-            return commit(replacement, _describe_rule(rule)) if replacement is not None else None
+            return commit(replacement, full_name(rule)) if replacement is not None else None
         except Refused as reason:
             self._refuse(rule, str(reason))
         except QrewriteError as error:
-            raise RuleError(f"rule {_describe_rule(rule)} at {_describe(node)}: {error}") from error
+            raise RuleError(f"rule {full_name(rule)} at {_describe(node)}: {error}") from error
         except Exception as error:
             raise RuleError(
-                f"rule {_describe_rule(rule)} failed at {_describe(node)}: {error}"
+                f"rule {full_name(rule)} failed at {_describe(node)}: {error}"
             ) from error
         return None
 
     def _refuse(self, rule: Rule, reason: str) -> None:
         refused = self.outcome.refused
-        key = (_describe_rule(rule), reason)
+        key = (full_name(rule), reason)
         refused[key] = refused.get(key, 0) + 1
 
     # ---- `then` --------------------------------------------------------------------------------
@@ -214,7 +214,7 @@ class _Run:
     def _continues(self, rule: Rule, change: Change, depth: int) -> bool:
         """Whether one of `rule.then` would apply next to the change; the graph is left as it is."""
         if depth > _DEEPEST_THEN:
-            raise CycleError(f"the 'then' of rule {_describe_rule(rule)} leads back to itself")
+            raise CycleError(f"the 'then' of rule {full_name(rule)} leads back to itself")
 
         def try_one(after: Rule, bindings: tuple[object, ...]) -> bool:
             later = self._commit(after, bindings, near)
@@ -242,12 +242,5 @@ def _applied(rule: Rule, node: Node) -> Applied:
     return Applied(rule.name, rule.pack, node.name, node.op, outputs)
 
 
-def _describe_rule(rule: Rule) -> str:
-    return f"{rule.pack}/{rule.name}" if rule.pack else rule.name
-
-
 def _describe(node: Node) -> str:
-    if node.name:
-        return f"node {node.name!r} ({node.op})"
-    first = next((value.name for value in node.outputs if value is not None), "")
-    return f"the {node.op} node that makes {first!r}"
+    return describe(node.op, node.name, node.known_as)

@@ -164,8 +164,18 @@ class Node:
         self.alive = proto is not None
         self.changed = False
 
+    @property
+    def known_as(self) -> str:
+        """Its name; of a node without, the name of its first output."""
+        return self.name or next((value.name for value in self.outputs if value is not None), "")
+
     def __repr__(self) -> str:
         return f"<{self.op} {self.name}>"
+
+
+def describe(op: str, name: str, first_output: str) -> str:
+    """`node 'conv1' (Conv)`, or by its first output where the node has no name."""
+    return f"node {name!r} ({op})" if name else f"the {op} node that makes {first_output!r}"
 
 
 class Graph:

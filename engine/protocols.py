@@ -71,6 +71,11 @@ class Rule(Protocol):
         """What to do at a match; None, or raising Refused with the reason, if nothing after all."""
 
 
+def full_name(rule: Rule) -> str:
+    """``pack/rule``, as in reports, errors and the provenance of nodes."""
+    return f"{rule.pack}/{rule.name}" if rule.pack else rule.name
+
+
 class Phase(Protocol):
     """Rules that are applied together until none of them matches."""
 

@@ -44,13 +44,6 @@ class Schemas:
         self._sources: dict[tuple[str, int, int], int | tuple[int, ...] | None] = {}
         self._typed: dict[tuple[str, int, tuple[int, ...], int], tuple[int, ...]] = {}
 
-    def declare(self, schema: Schema) -> None:
-        """Make a custom op known, at every version; replaces what was known of it."""
-        self._declared[schema.op] = schema
-        self._found.clear()
-        self._typed.clear()
-        self._sources.clear()
-
     def schema(self, op: str, version: int | None = None) -> Schema | None:
         """The schema in force at opset `version` of the op's domain (None: the newest there is).
 

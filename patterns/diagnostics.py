@@ -9,7 +9,7 @@ from enum import Enum
 
 from qrewrite.engine.errors import RuleError
 
-from .syntax import Source, Span
+from .syntax import Span
 
 SHOWN_WIDTH = 120
 """Characters of a source line that are shown; of longer lines the part around the error."""
@@ -99,11 +99,6 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A note naming the nearest known name, or ``""``."""
     candidate = nearest(name, known)
     return f'did you mean "{candidate}"?' if candidate is not None else ""
-
-
-def start_of(source: Source) -> Span:
-    """An empty span at the first character of a file."""
-    return Span(source, 1, 1, 1, 1)
 
 
 def excerpt(span: Span) -> list[str]:

@@ -78,7 +78,7 @@ class CompiledRule:
         flats = expand(self.source.rule, self._helpers.pack)
         return tuple(Variant(self, flat, anchor_of(flat), self._helpers) for flat in flats)
 
-    @property
+    @cached_property
     def anchors(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(op for variant in self.variants for op in variant.ops))
 

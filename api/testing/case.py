@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-from onnx import ModelProto, TensorProto, helper
+from onnx import ModelProto, TensorProto
 
 from .sessions import Array, Arrays
 from .settle_contents import content
@@ -123,11 +123,3 @@ def _all_pairs(case: Case, free: list[tuple[str, str, tuple[int, ...]]]) -> list
             np.arange(low, low + 256).reshape(shape).astype(content(dtype, (), "zero", 0).dtype)
         )
     return [result]
-
-
-def input_types(model: ModelProto) -> dict[str, np.dtype[np.generic]]:
-    """The element types of the graph inputs."""
-    return {
-        value.name: helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)
-        for value in model.graph.input
-    }

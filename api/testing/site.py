@@ -88,11 +88,6 @@ class Site:
         lists = (candidates, FURTHER_SHAPES)
         return self.solver.choose(lists, assign, f"shape of {slot}", touched)
 
-    def need_shape(self, index: int, shape: Shape) -> None:
-        """The operand must have this shape."""
-        if self.choose_shape(index, [shape]) != shape:
-            raise Unsatisfiable(f"{self.node.op}: another shape is settled")
-
     def values(self, index: int, *arrays: Array, prefer_constant: int = 90) -> None:
         """The operand's content: an initializer, or an input that is always fed this."""
         slot = self.slot(index)

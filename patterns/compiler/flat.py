@@ -7,7 +7,6 @@ own that is matched once an element.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
@@ -276,6 +275,21 @@ class Flat:
         """``ABSENT``: only other variants of the rule have this part."""
         return self.parts.get((value, part))
 
-    def own_nodes(self) -> Iterator[FlatNode]:
-        """The nodes that are removed when the rule fires, but for those that repeat."""
-        return (node for node in self.nodes if node.role is not Role.BORROWED)
+
+Consumers = dict[FlatValue, list[FlatNode | FlatChain | Each]]
+
+
+def consumers_in(flat: Flat) -> Consumers:
+    """Who takes each value of a pattern; the operands of an element stand for its node."""
+    found: Consumers = {}
+    for node in flat.nodes:
+        for operand in node.operands:
+            if isinstance(operand, ValueOperand):
+                found.setdefault(operand.value, []).append(node)
+    for chain in flat.chains:
+        found.setdefault(chain.source, []).append(chain)
+    for each in flat.eaches:
+        if each.source is Source.LISTS:
+            for value in each.over:
+                found.setdefault(value, []).append(each)
+    return found

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from ..diagnostics import failure
 from ..syntax import Quantifier
 from .flat import (
+    Consumers,
     Each,
     EachOperand,
     Flat,
@@ -15,10 +16,8 @@ from .flat import (
     FlatValue,
     Role,
     Source,
-    ValueOperand,
+    consumers_in,
 )
-
-Consumers = dict[FlatValue, list[FlatNode | FlatChain | Each]]
 
 
 def assign_roles(flat: Flat, replaced: frozenset[str], read: frozenset[str]) -> None:
@@ -41,7 +40,9 @@ def _roles(
     kept = _values(flat, read) - redefined
     # What a connected set starts from is changed with the set, not by a node of the template.
     kept |= {start for _, start in flat.connected}
-    consumers = _consumers(flat, entries)
+    consumers = consumers_in(flat)
+    for value, node in entries.items():
+        consumers.setdefault(value, []).append(node)
     for node in flat.nodes:
         made = _made(node)
         interior = any(consumers.get(value) for value in made if value not in redefined)
@@ -71,21 +72,6 @@ def _made(node: FlatNode) -> list[FlatValue]:
     if node.each_output is not None:
         made += [slot for slot in node.each_output.slots if isinstance(slot, FlatValue)]
     return made
-
-
-def _consumers(flat: Flat, entries: Mapping[FlatValue, FlatNode]) -> Consumers:
-    found: Consumers = {value: [node] for value, node in entries.items()}
-    for node in flat.nodes:
-        for operand in node.operands:
-            if isinstance(operand, ValueOperand):
-                found.setdefault(operand.value, []).append(node)
-    for chain in flat.chains:
-        found.setdefault(chain.source, []).append(chain)
-    for each in flat.eaches:
-        if each.source is Source.LISTS:
-            for value in each.over:
-                found.setdefault(value, []).append(each)
-    return found
 
 
 def _borrow_what_feeds_borrowed(flat: Flat, consumers: Consumers) -> None:

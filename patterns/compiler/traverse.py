@@ -19,8 +19,8 @@ from .flat import (
     NumberOperand,
     RestOperands,
     Role,
-    Source,
     ValueOperand,
+    consumers_in,
 )
 from .helpers import Helpers
 from .places import Places
@@ -300,22 +300,6 @@ class Traversal:
 
 def _outputs(node: FlatNode) -> list[FlatValue]:
     return [value for value in node.outputs if value is not None]
-
-
-def consumers_in(flat: Flat) -> dict[FlatValue, list[FlatNode | FlatChain | Each]]:
-    """Who takes each value of a pattern; the operands of an element stand for its node."""
-    found: dict[FlatValue, list[FlatNode | FlatChain | Each]] = {}
-    for node in flat.nodes:
-        for operand in node.operands:
-            if isinstance(operand, ValueOperand):
-                found.setdefault(operand.value, []).append(node)
-    for chain in flat.chains:
-        found.setdefault(chain.source, []).append(chain)
-    for each in flat.eaches:
-        if each.source is Source.LISTS:
-            for value in each.over:
-                found.setdefault(value, []).append(each)
-    return found
 
 
 def _bounds(node: FlatNode) -> tuple[int, int | None, int]:

@@ -46,11 +46,6 @@ class Anchored:
     def flat(self) -> Flat:
         return self.variant.flat
 
-    @property
-    def is_final(self) -> bool:
-        """It does not merely prepare what another rule then takes."""
-        return not self.variant.rule.then
-
 
 def anchored(variant: Variant, node: FlatNode, helpers: Helpers) -> Anchored:
     """The steps from ``node``, which must not be inside what repeats."""

@@ -99,7 +99,7 @@ def _essence(cause: Cause) -> tuple[object, ...]:
 
 def _described(group: _Group, trials: Trials, only: frozenset[str]) -> Blocked:
     node, cause = group.first, group.cause
-    names = tuple(_name(each) for each in group.nodes)
+    names = tuple(each.known_as for each in group.nodes)
     if group.pattern is None:
         return Blocked(node.op, names, None)
     if cause is None:
@@ -138,7 +138,3 @@ def _also(
         found[name] = (rank, trials.cause_of(pattern, node))
     ranked = sorted(found.items(), key=lambda item: item[1][0], reverse=True)
     return tuple((name, each.words) for name, (_, each) in ranked[:_ALSO])
-
-
-def _name(node: Node) -> str:
-    return node.name or next((value.name for value in node.outputs if value is not None), "")

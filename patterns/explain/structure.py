@@ -11,12 +11,11 @@ from typing import Any
 from qrewrite.engine.graph import Node, Value
 
 from ..compiler.conditions import add_conditions
-from ..compiler.flat import Each, EachOperand, Flat, FlatNode, FlatValue
+from ..compiler.flat import Each, EachOperand, Flat, FlatNode, FlatValue, consumers_in
 from ..compiler.places import Places
 from ..compiler.repetition import Matching
 from ..compiler.runtime import attr, default_of, equal_attribute
 from ..compiler.steps import Bind, Candidates, Step, Steps, Test
-from ..compiler.traverse import consumers_in
 from ..syntax import Quantifier, Rule, Span
 from .anchored import things
 from .interpreter import Environment, Interpreter

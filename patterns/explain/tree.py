@@ -18,9 +18,9 @@ from ..compiler.flat import (
     FlatValue,
     NumberOperand,
     ValueOperand,
+    consumers_in,
 )
 from ..compiler.places import Places
-from ..compiler.traverse import consumers_in
 from .interpreter import Environment
 from .values import array_text, node_name, value_type
 from .words import text_of
