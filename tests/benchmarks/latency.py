@@ -1,0 +1,143 @@
+"""Inference latency of fused files beside onnxruntime's own fusion of the QDQ file, in turn in one process.
+
+python tests/benchmarks/latency.py tests/models/*.onnx --runs 200
+
+For each model: ours is the file that `qrewrite apply --pack ort-cpu` writes, theirs the QDQ file;
+both sessions have all of onnxruntime's optimizations on and one thread. Target x86-vnni is held
+against their default options, target x86 against session.x64quantprecision=1. A third session, theirs
+again, gives the noise: 1 +- it is what two equal sessions differ by.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+
+import qrewrite
+
+PRECISE = {"x86-vnni": False, "x86": True}
+"""Target: whether their session has x64quantprecision on."""
+
+Feeds = dict[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Latency:
+    """Of one model and target: medians over the runs of the ratio to theirs in the same turn."""
+
+    model: str
+    target: str
+    theirs_ms: float
+    ratio: float
+    noise: float
+    """Theirs again over theirs, as a distance from 1."""
+
+
+def open_session(model: Path, precise: bool) -> onnxruntime.InferenceSession:
+    """A session with one thread and all optimizations."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 4
+    if precise:
+        options.add_session_config_entry("session.x64quantprecision", "1")
+    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+
+
+def make_feeds(session: onnxruntime.InferenceSession, seed: int) -> Feeds:
+    """Random inputs; a dimension without a number is 1."""
+    random = np.random.default_rng(seed)
+    feeds: Feeds = {}
+    for value in session.get_inputs():
+        shape = [size if isinstance(size, int) and size > 0 else 1 for size in value.shape]
+        if "float" in value.type:
+            feeds[value.name] = random.standard_normal(shape).astype(np.float32)
+        elif "bool" in value.type:
+            feeds[value.name] = random.random(shape) < 0.5
+        else:
+            kind = value.type.removeprefix("tensor(").removesuffix(")")
+            feeds[value.name] = random.integers(0, 2, shape).astype(kind)
+    return feeds
+
+
+def read_feeds(path: Path) -> Feeds:
+    """The first case of a file with keys `case|input`."""
+    with np.load(path) as arrays:
+        first = next(iter(arrays)).split("|")[0]
+        return {key.split("|", 1)[1]: arrays[key] for key in arrays if key.split("|")[0] == first}
+
+
+def take_turns(sessions: list[onnxruntime.InferenceSession], feeds: Feeds, runs: int) -> np.ndarray:
+    """Seconds of each run of each session, (runs, sessions); the order turns from run to run."""
+    for session in sessions:
+        for _ in range(5):
+            session.run(None, feeds)
+    seconds = np.zeros((runs, len(sessions)))
+    for run in range(runs):
+        for step in range(len(sessions)):
+            which = (run + step) % len(sessions)
+            start = time.perf_counter()
+            sessions[which].run(None, feeds)
+            seconds[run, which] = time.perf_counter() - start
+    return seconds
+
+
+def measure(model: Path, target: str, runs: int, inputs: Path | None) -> Latency | None:
+    """None where onnxruntime can make no session of its own."""
+    precise = PRECISE[target]
+    try:
+        theirs = [open_session(model, precise), open_session(model, precise)]
+    except Exception as error:
+        print(f"{model.name}: onnxruntime creates no session: {str(error)[:80]}")
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        fused = Path(folder) / "fused.onnx"
+        qrewrite.rewrite(model, "ort-cpu", options={"target": target}).save(fused)
+        ours = open_session(fused, precise=False)
+    feeds = make_feeds(ours, seed=0) if inputs is None else read_feeds(inputs)
+    seconds = take_turns([theirs[0], ours, theirs[1]], feeds, runs)
+    base = (seconds[:, 0] + seconds[:, 2]) / 2
+    return Latency(
+        model.name,
+        target,
+        1000 * float(np.median(base)),
+        float(np.median(seconds[:, 1]) / np.median(base)),
+        abs(float(np.median(seconds[:, 2]) / np.median(seconds[:, 0])) - 1),
+    )
+
+
+def find_inputs(model: Path) -> Path | None:
+    """The .npz beside the model whose name is the longest beginning of the model's."""
+    found = [path for path in model.parent.glob("*.npz") if model.name.startswith(path.stem)]
+    return max(found, key=lambda path: len(path.stem), default=None)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("models", nargs="+", type=Path)
+    parser.add_argument("--target", nargs="+", choices=list(PRECISE), default=list(PRECISE))
+    parser.add_argument("--runs", type=int, default=200)
+    arguments = parser.parse_args()
+    for target in arguments.target:
+        ratios = []
+        print(f"{'model':40} {'target':9} {'theirs ms':>9} {'ratio':>6} {'noise':>6}")
+        for model in arguments.models:
+            found = measure(model, target, arguments.runs, find_inputs(model))
+            if found is not None:
+                ratios.append(found.ratio)
+                print(
+                    f"{found.model:40} {target:9} {found.theirs_ms:9.3f} {found.ratio:6.3f} "
+                    f"{found.noise:6.3f}",
+                    flush=True,
+                )
+        print(f"median {statistics.median(ratios):.3f}, worst {max(ratios):.3f}\n")
+
+
+if __name__ == "__main__":
+    main()
