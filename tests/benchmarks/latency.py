@@ -1,11 +1,11 @@
-"""Inference latency of fused files beside onnxruntime's own fusion of the QDQ file, in turn in one process.
+"""Inference latency of fused files, in turn in one process beside onnxruntime's own fusion.
 
 python tests/benchmarks/latency.py tests/models/*.onnx --runs 200
 
 For each model: ours is the file that `qrewrite apply --pack ort-cpu` writes, theirs the QDQ file;
 both sessions have all of onnxruntime's optimizations on and one thread. Target x86-vnni is held
-against their default options, target x86 against session.x64quantprecision=1. A third session, theirs
-again, gives the noise: 1 +- it is what two equal sessions differ by.
+against their default options, target x86 against session.x64quantprecision=1. A third session,
+theirs again, gives the noise: two equal sessions differ by that.
 """
 
 from __future__ import annotations
