@@ -187,8 +187,9 @@ def pool(site: Site) -> None:
         raise Unsatisfiable("a pool without spatial dimensions")
     spatial = tuple(pick(site.draw, [4, 3, 5]) for _ in range(rank))
     x = site.choose_shape(0, [(1, 2, *spatial), (2, 1, *spatial)])
-    kernel = tuple(min(pick(site.draw, [2, 1, 3]), n) for n in x[2:])
-    window(site, kernel, x[2:], pool=True)
+    drawn = [min(pick(site.draw, [2, 1, 3]), n) for n in x[2:]]
+    kernel = site.attribute("kernel_shape", (drawn, list(x[2:])), required=True)
+    window(site, tuple(kernel), x[2:], pool=True)
     site.attribute("ceil_mode", (1, 0))
     site.attribute("count_include_pad", (1, 0))
     site.attribute("storage_order", (0,))

@@ -368,6 +368,7 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "all_equal": lambda v: bool(np.all(_array(v) == _array(v).ravel()[:1])),
     "sqrt": lambda v: np.sqrt(_array(v)),
     "constant": lambda value, dtype: np.asarray(value),
+    "full": lambda dims, value, dtype: np.full([int(n) for n in dims], value),
     "close": _close,
     "rank": lambda t: len(_shape(t)),
     "dim": lambda t, axis: _shape(t)[int(axis)],

@@ -97,6 +97,13 @@ def computations() -> tuple[Function, ...]:
             lambda value, kind: cast_exactly(np.asarray(value), kind),
         ),
         Function(
+            "full",
+            (dims, number("value"), element_type("type")),
+            Result.TENSOR,
+            "A tensor of these dimensions whose elements are all this number.",
+            _full,
+        ),
+        Function(
             "range",
             (number("first"), number("end")),
             Result.LIST,
@@ -170,6 +177,12 @@ def _abs(t: Any) -> Any:
     array = np.asarray(t)
     integers = array.dtype in RANGES or array.dtype.kind in "biu"
     return np.abs(array.astype(np.int64) if integers else array)
+
+
+def _full(dims: Any, number: Any, kind: int) -> Any:
+    if None in dims:
+        return None
+    return cast_exactly(np.full([int(each) for each in dims], number), kind)
 
 
 def _reshape(t: Any, dims: Any) -> Any:

@@ -74,26 +74,58 @@ def test_maxpool_with_indices_stays() -> None:
 @pytest.mark.parametrize(
     "case",
     [
+        {"x": Grid("i8", 0.05, -3), "y": Grid("i8", 0.03, 5)},
+        {"pads": [1, 1, 1, 1], "kernel_shape": [3, 3]},
+        {"ceil_mode": 1, "kernel_shape": [3, 3], "strides": [2, 2]},
+        {"auto_pad": "SAME_UPPER", "strides": [2, 2], "kernel_shape": [3, 3]},
+        {"auto_pad": "VALID", "pads": [0, 0, 0, 0]},
+        {"shape": (1, "channels", 6, 6)},
+        {"shape": (1, 2, 30, 30), "kernel_shape": [20, 20]},
+    ],
+    ids=["int8", "pads", "ceil", "auto_pad", "valid_and_pads", "channels", "large"],
+)
+def test_average_pool_fuses(case: dict[str, Any]) -> None:
+    model = pooled("AveragePool", **({"y": Y} | case))
+    assert_rewritten(model, GONE | {AVERAGE: 1, "AveragePool": 0}, 1)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
         {},
         {"opset": 10},
         {"opset": 22},
         {"opset": 19, "dilations": [1, 1]},
-        {"x": Grid("i8", 0.05, -3), "y": Grid("i8", 0.03, 5)},
         {"x": Grid(scale=[0.05], zero_point=[3]), "y": Grid(scale=[0.04], zero_point=[3])},
         {"x": Grid(zero_point=None), "y": Grid(zero_point=None)},
-        {"pads": [1, 1, 1, 1], "kernel_shape": [3, 3]},
-        {"pads": [1, 1, 1, 1], "kernel_shape": [3, 3], "count_include_pad": 1},
-        {"ceil_mode": 1, "kernel_shape": [3, 3], "strides": [2, 2]},
-        {"auto_pad": "SAME_UPPER", "strides": [2, 2], "kernel_shape": [3, 3]},
+        {"pads": [1, 0, 2, 1], "kernel_shape": [3, 3], "count_include_pad": 1},
+        {"strides": [2, 3], "auto_pad": "VALID"},
         {"shape": (2, 3, 9), "kernel_shape": [3]},
         {"shape": (1, 2, 4, 4, 4), "kernel_shape": [2, 2, 2]},
+        {"shape": ("n", 3, "h", "w"), "sizes": {"n": 2, "h": 7, "w": 5}},
         {"domain": MS, "opset": 17},
     ],
 )
-def test_average_pool_fuses(case: dict[str, Any]) -> None:
+@pytest.mark.parametrize("pack", ["onnx", "ort-cpu"])
+def test_average_pool_is_a_convolution(pack: str, case: dict[str, Any]) -> None:
     gone = {f"{MS}::QuantizeLinear": 0, f"{MS}::DequantizeLinear": 0}
-    model = pooled("AveragePool", **({"y": Y} | case))
-    assert_rewritten(model, GONE | gone | {AVERAGE: 1, "AveragePool": 0}, 1)
+    case = {"y": Y} | case
+    sizes = case.pop("sizes", None)
+    counts = GONE | gone | {"QLinearConv": 1, "AveragePool": 0}
+    assert_rewritten(pooled("AveragePool", **case), counts, 1, pack=pack, sizes=sizes)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        {},
+        {"strides": [6, 6], "ceil_mode": 1, "count_include_pad": 1},
+        {"x": Grid("i8", 0.05, -3), "y": Grid("i8", 0.03, 5)},
+    ],
+)
+def test_average_pool_of_all_positions(case: dict[str, Any]) -> None:
+    model = pooled("AveragePool", **({"y": Y, "kernel_shape": [6, 6]} | case))
+    assert_rewritten(model, GONE | {GLOBAL: 1, "AveragePool": 0}, 1)
 
 
 @pytest.mark.parametrize(
@@ -104,13 +136,14 @@ def test_average_pool_fuses(case: dict[str, Any]) -> None:
         {"x": Grid(scale=[0.1, 0.2, 0.3], zero_point=0, axis=1)},
         {"y": Grid(scale=[0.1, 0.2, 0.3], zero_point=0, axis=1)},
         {"x": Grid(scale=0.0)},
-        {"x": Grid(scale=1e6), "y": Grid(scale=1e-6)},
+        {"x": Grid(scale=1e11), "y": Grid(scale=1e-11)},
         {"y": Grid("i8", 0.03, 0)},
+        {"kernel_shape": [6, 6], "x": Grid(scale=1.0), "y": Grid(scale=1e-25)},
     ],
-    ids=["dilations", "overhang", "x_per_axis", "y_per_axis", "zero", "ratio", "types"],
+    ids=["dilations", "overhang", "x_per_axis", "y_per_axis", "zero", "ratio", "types", "all"],
 )
 def test_average_pool_near_misses(case: dict[str, Any]) -> None:
-    assert_rewritten(pooled("AveragePool", **case), {AVERAGE: 0, "AveragePool": 1})
+    assert_rewritten(pooled("AveragePool", **case), {AVERAGE: 0, GLOBAL: 0, "AveragePool": 1})
 
 
 @pytest.mark.parametrize(
