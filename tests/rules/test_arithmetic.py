@@ -159,3 +159,16 @@ def test_requantizing_by_a_table_is_an_option() -> None:
     model = unary("Identity", X, Y, shape=(256,))
     assert operations(apply(model))["QuantizeLinear"] == 1
     assert_rewritten(model, GONE | {f"{MS}::QLinearConcat": 1}, 0, feeds=ALL, requantize=True)
+
+
+@pytest.mark.parametrize("c", [0.731, -1.37])
+@pytest.mark.parametrize("d", [0.513, -2.71])
+@pytest.mark.parametrize("ops", [("Mul", "Add"), ("Sub", "Div")])
+def test_a_chain_of_two_constants_is_one_op(c: float, d: float, ops: tuple[str, str]) -> None:
+    b = Builder()
+    v = b.dq(b.input("x", "u8", (256,)), X)
+    for op in ops:
+        v = b.node(op, [v, b.constant(c if op in ("Mul", "Div") else d, "f32")])
+    b.q(v, Y, b.output("y", "u8"))
+    counts = GONE | dict.fromkeys(ops, 0) | {f"{MS}::QLinearAdd": 1}
+    assert_rewritten(b.model(), counts, 0, feeds=ALL)

@@ -223,3 +223,53 @@ def test_a_clip_without_effect_behind_a_conv_leaves_nothing(bounds: tuple[float,
     v = b.node("Clip", [v, *(b.constant(bound, "f32") for bound in bounds)])
     b.q(v, U8, b.output("y", "u8"))
     assert_rewritten(b.model(), {"QLinearConv": 1, "Clip": 0}, 1)
+
+
+def twins(left: Grid, right: Grid, outputs: int = 0) -> ModelProto:
+    """Float x -> Relu -> two Q, each with a Sigmoid behind it or being a graph output."""
+    b = Builder(21)
+    v = b.node("Relu", [b.input("x", "f32", (513,))])
+    for index, grid in enumerate((left, right)):
+        if index < outputs:
+            b.q(v, grid, b.output(f"q{index}", grid.type))
+        else:
+            d = b.dq(b.q(v, grid), grid)
+            b.q(b.node("Sigmoid", [d]), Grid(scale=1 / 255), b.output(f"y{index}", "u8"))
+    return b.model()
+
+
+SHIFTED = Grid(scale=0.1, zero_point=3)
+
+
+# onnxruntime has no Sigmoid on 16 bits: their own quantizers stay behind it
+@pytest.mark.parametrize(
+    ("grid", "outputs", "left"),
+    [
+        (SHIFTED, 0, 1),
+        (SHIFTED, 1, 1),
+        (Grid("i16", 0.001, 5), 0, 3),
+        (Grid("i16", 0.001, 5), 1, 2),
+    ],
+)
+def test_quantizers_of_one_value_are_one(grid: Grid, outputs: int, left: int) -> None:
+    assert_rewritten(twins(grid, grid, outputs), {"QuantizeLinear": left}, feeds=VALUES)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(SHIFTED, scale=0.2),
+        replace(SHIFTED, zero_point=4),
+        Grid("i8", 0.1, 3),
+        Grid(scale=np.full(513, 0.1), zero_point=3, axis=0),
+    ],
+    ids=["scale", "zero_point", "type", "per_axis"],
+)
+def test_quantizers_of_two_grids_stay(other: Grid) -> None:
+    model = twins(SHIFTED, other, outputs=2)
+    assert_rewritten(model, {"QuantizeLinear": 2}, feeds=VALUES)
+
+
+def test_two_graph_outputs_keep_their_quantizers() -> None:
+    model = twins(SHIFTED, SHIFTED, outputs=2)
+    assert_rewritten(model, {}, feeds=VALUES)
