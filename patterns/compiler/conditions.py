@@ -96,6 +96,8 @@ def _text(condition: Condition, writer: Truth, strict: bool) -> str:
         return writer.holds(condition.expression, condition.scope, strict)
     wanted = writer.value(condition.expression, condition.scope, strict)
     found = writer.attribute(condition.attribute, strict)
+    if condition.attribute.part_of is not None and condition.attribute.attribute == "axis":
+        return writer.same_axis(condition.attribute.part_of, found, wanted)
     return writer.comparison(found, "==", wanted, True)
 
 

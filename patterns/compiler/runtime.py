@@ -94,6 +94,11 @@ def quantized_axis(node: Node, name: str, scale: Any, data: Any) -> int | None:
     return None if rank is None else int(axis) + len(rank)
 
 
+def same_axis(scale: Any, a: int | None, b: int | None) -> bool:
+    """Whether two axes of tensors that share a scale agree: none matters if there is one scale."""
+    return bool(is_single(shape_part(scale))) or (a is not None and a == b)
+
+
 def unused(outputs: list[Value | None], named: Iterable[int]) -> bool:
     """Whether all outputs but those at some positions are absent or dead."""
     keep = set(named)
@@ -169,6 +174,7 @@ def environment() -> dict[str, Any]:
             plain,
             attr,
             quantized_axis,
+            same_axis,
             unused,
             same,
             same_zero_point,

@@ -201,6 +201,12 @@ class Truth(Calls):
             return self._numbers(a, word if positive else _NEGATED[word], b)
         return self._tensors(a, word, b, positive, strict)
 
+    def same_axis(self, tensor: FlatValue, a: Code, b: Code) -> str:
+        """Whether two attributes that state the axis of one tensor agree."""
+        scale = self.flat.part(tensor, "scale")
+        where = self.at(scale) if isinstance(scale, FlatValue) else "None"
+        return f"same_axis({where}, {a.text}, {b.text})"
+
     def _tuples(self, a: Code, word: str, b: Code, positive: bool) -> str:
         """Equal where all elements are."""
         every = (word == "==") is positive

@@ -282,3 +282,31 @@ def test_an_optional_root(quantized: bool, used: bool) -> None:
     result = check(GEMM, b.model(), {"gemm": 1}, quanta=1)
     assert len(result.node("QGemm").input) == (9 if quantized and not used else 6)
     assert result.attributes("QGemm") == {"alpha": 0.5}
+
+
+TWICE = """
+rule rectified "A tensor beside itself, read by one DQ or two" {
+    y = Max(DQ(x), Relu(DQ(x)))
+ => y = Relu(DQ(x))
+    within 1e-6 relative
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "fires"),
+    [
+        (G, None, True),
+        (G, G, True),
+        (G, Grid("u8", 0.05, 11), False),
+        (Grid("u8", [0.1, 0.2], 3, 1), Grid("u8", [0.1, 0.2], 3, 1), True),
+        (Grid("u8", [0.1, 0.2], 3, 1), Grid("u8", [0.1, 0.2], 3, -1), True),
+        (Grid("u8", [0.1, 0.2], 3, 1), Grid("u8", [0.1, 0.2], 3, 0), False),
+    ],
+)
+def test_one_tensor_in_two_places(first: Grid, second: Grid | None, fires: bool) -> None:
+    b = Builder()
+    a = b.dq(b.input("x", "u8", (2, 2)), first)
+    c = a if second is None else b.dq("x", second)
+    b.node("Max", [a, b.node("Relu", [c])], b.output("y", "f32"))
+    check(TWICE, b.model(), {"rectified": 1} if fires else {})
