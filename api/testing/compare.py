@@ -1,25 +1,24 @@
 """Two whole models compared: how far apart their outputs are, and each fused node on its own.
 
 Differences within the claims of single rules add up on their way through a net, so the outputs of a
-whole net say how much they matter, not whether they are right.  That is judged node by node: a
-rewrite keeps the names of values, so each node of the rewritten model whose operands the original
-computes as well is run on just those, and must give what the original has there.
+whole net say how much they matter, not whether they are right.  That is judged node by node, in
+bodies of If, Loop and Scan as well.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from onnx import ModelProto, NodeProto, numpy_helper
+from onnx import ModelProto, numpy_helper
 
-from . import exact
-from .claims import Tolerance, distance, excess
+from .bodies import Opened, Opener, by_owner
+from .claims import Tolerance
 from .comparison import recoded
-from .reference import DEQUANTIZERS, INTEGER_ACCUMULATING
-from .sessions import Array, Arrays, CannotRun, Session, run_node, traced
+from .node_by_node import judge_nodes
+from .reference import DEQUANTIZERS
+from .sessions import Array, Arrays
 
 CLAIMED = Tolerance(1, 1.0, 1e-4)
 """What the rules that ship claim at most of one node."""
@@ -67,7 +66,7 @@ def compare_models(
     cases = (
         list(inputs) if inputs is not None else [random_inputs(before, seed + i) for i in range(2)]
     )
-    left, right = Session(traced(before)), Session(traced(after))
+    left, right = Opener(before), Opener(after)
     outputs = [value.name for value in before.graph.output]
     rows: dict[str, list[tuple[Array, Array]]] = {name: [] for name in outputs}
     beyond: dict[str, str] = {}
@@ -75,15 +74,26 @@ def compare_models(
     for case in cases:
         expected, actual = left.run(case), right.run(case)
         for name in outputs:
-            rows[name].append((expected[name], actual[name]))
-        known = {**case, **_recoded(expected, actual)}
-        for node, problem in _judge_nodes(before, after, known, allowed, lossy):
+            rows[name].append((expected[0].values[name], actual[0].values[name]))
+        for node, problem in judge_graphs(expected, actual, allowed, lossy):
             judged.add(node)
             if problem:
                 beyond.setdefault(node, f"{node}: {problem}")
     scales = _scales(before)
     differences = tuple(_difference(name, rows[name], scales.get(name)) for name in outputs)
     return Comparison(differences, len(judged), tuple(beyond.values()))
+
+
+def judge_graphs(
+    before: Sequence[Opened], after: Sequence[Opened], allowed: Tolerance, lossy: Sequence[str]
+) -> Iterator[tuple[str, str]]:
+    """Name and problem ("": none) of each new node that can be judged, of all graphs."""
+    others = by_owner(after)
+    for one in before:
+        other = others.get(one.owner)
+        if other is not None:
+            known = {**one.feeds, **_recoded(one.values, other.values)}
+            yield from judge_nodes(one.model, other.model, known, allowed, lossy)
 
 
 def random_inputs(model: ModelProto, seed: int) -> dict[str, Array]:
@@ -123,55 +133,6 @@ def cases_of(arrays: Arrays) -> dict[str, dict[str, Array]]:
 def _recoded(expected: Arrays, actual: Arrays) -> dict[str, Array]:
     """What the original computes, with int8 codes as uint8 where the other has them so."""
     return {name: recoded(array, actual.get(name, array)) for name, array in expected.items()}
-
-
-# ---- node by node -----------------------------------------------------------------------------
-
-
-def _judge_nodes(
-    before: ModelProto, after: ModelProto, known: Mapping[str, Array], allowed: Tolerance,
-    lossy: Sequence[str],
-) -> Iterator[tuple[str, str]]:  # fmt: skip
-    """Name and problem ("": none) of each new node that can be judged."""
-    same = {node.SerializeToString(deterministic=True) for node in before.graph.node}
-    constants = {t.name: numpy_helper.to_array(t) for t in after.graph.initializer}
-    kept = {t.name: numpy_helper.to_array(t) for t in before.graph.initializer}
-    values = {**kept, **known}
-    for node in after.graph.node:
-        names = [name for name in node.input if name]
-        there = all(name in constants or name in values for name in names)
-        comparable = len(node.output) > 0 and node.output[0] in known and there
-        if not comparable or node.SerializeToString(deterministic=True) in same:
-            continue
-        if _is_lossy(node, lossy) or not names:
-            continue
-        operands = [constants.get(n, values.get(n)) if n else None for n in node.input]
-        yield (
-            node.name or node.output[0],
-            _judge_node(node, operands, known[node.output[0]], after, allowed),
-        )
-
-
-def _judge_node(
-    node: NodeProto, operands: Sequence[Any], expected: Array, after: ModelProto, allowed: Tolerance
-) -> str:
-    try:
-        if (node.domain, node.op_type) in INTEGER_ACCUMULATING:
-            actual = exact.evaluate(node, operands)
-        else:
-            actual = run_node(node, operands, after.opset_import)[0]
-    except CannotRun:
-        return ""  # an operand was re-coded along with the node: it is no function of these
-    return excess(distance(expected, actual), allowed)
-
-
-def _is_lossy(node: NodeProto, lossy: Sequence[str]) -> bool:
-    if not lossy:
-        return False
-    made = next((entry.value for entry in node.metadata_props if "rule" in entry.key), None)
-    if made is None:
-        return (node.domain, node.op_type) in INTEGER_ACCUMULATING
-    return any(name in made.split() for name in lossy)
 
 
 # ---- outputs ----------------------------------------------------------------------------------

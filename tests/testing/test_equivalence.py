@@ -82,6 +82,61 @@ def test_models_are_compared_node_by_node() -> None:
     assert found.outputs[0].unit == "quanta" and found.outputs[0].largest > 1
 
 
+HALVES = """
+g (uint8[2, 8] a, bool c) => (uint8[2, 3] y)
+<float s = {{0.1}}, uint8 z = {{3}}, int8[8, 3] w = {{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12,
+ 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}}, float t = {{0.4}}, int8 o = {{0}}> {{
+    y = If (c) <then_branch = t_graph () => (uint8[2, 3] one) {{ {then} }},
+                else_branch = e_graph () => (uint8[2, 3] two) {{
+                    two = QLinearMatMul(a, s, z, w, s, o, t, z) }}>
+}}
+"""
+WHOLE = """p = DequantizeLinear(a, s, z) q = DequantizeLinear(w, s, o) m = MatMul(p, q)
+one = QuantizeLinear(m, t, z)"""
+CODES = "one = QLinearMatMul(a, s, z, w, s, o, {scale}, z)"
+
+
+@pytest.mark.parametrize(("scale", "passes"), [("t", True), ("s", False)])
+def test_nodes_of_the_branch_that_is_taken_are_judged(scale: str, passes: bool) -> None:
+    before = model(HALVES.format(then=WHOLE))
+    after = model(HALVES.format(then=CODES.format(scale=scale)))
+    inputs = [{"a": np.arange(16, dtype=np.uint8).reshape(2, 8), "c": np.array(True)}]
+    found = compare_models(before, after, inputs)
+    assert found.nodes == 1 and found.passed is passes
+    not_taken = compare_models(before, after, [{**inputs[0], "c": np.array(False)}])
+    assert not_taken.nodes == 0 and not_taken.passed
+
+
+SCAN = """
+g (float[2] start, float[5, 2] xs) => (float[2] last, float[5, 2] ys)
+<float s = {{0.1}}, uint8 z = {{100}}> {{
+    last, ys = Scan <num_scan_inputs = 1,
+    body = step (float[2] h, float[2] x) => (float[2] n, float[2] y)
+    {{ {body} n = Identity(y) }}> (start, xs)
+}}
+"""
+
+
+@pytest.mark.parametrize(("zero", "passes"), [("z", True), ("", False)])
+def test_nodes_of_a_scan_are_judged(zero: str, passes: bool) -> None:
+    body = "v = Add(h, x) q = QuantizeLinear(v, s, z) y = DequantizeLinear(q, s, {})"
+    inputs = [{"start": np.ones(2, np.float32), "xs": np.ones((5, 2), np.float32)}]
+    before = model(SCAN.format(body=body.format("z")))
+    after = model(SCAN.format(body=body.format(zero)))
+    found = compare_models(before, after, inputs)
+    assert found.passed is passes
+
+
+def test_what_stands_between_new_nodes_is_computed() -> None:
+    text = FUSED.replace("y = QLinearMatMul", "k = QLinearMatMul").replace(
+        "t, z)\n}", "t, z)\n y = Add(k, OTHER)\n}"
+    )
+    for addend, passes in (("n", True), ("z", False)):
+        after = model(text.replace("OTHER", addend).replace("> {", ", uint8 n = {0}> {", 1))
+        found = compare_models(model(UNFUSED), after)
+        assert found.nodes == 1 and found.passed is passes
+
+
 def test_cases_of_an_npz() -> None:
     one = np.zeros(1)
     assert set(cases_of({"x": one})) == {""}
