@@ -1,4 +1,4 @@
-"""Several models, each in a worker process of its own; a single model in this process."""
+"""Several models, shared out among worker processes; a single model in this process."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
@@ -58,51 +59,77 @@ def _rewrite(program: Program, target: Target, progress: Progress | None = None)
     return Report(str(target.model), output, name, program.options, seconds, summary, error)
 
 
+@dataclass(frozen=True, slots=True)
+class _Worker:
+    """A process that rewrites one model after another, so that its rules are compiled once."""
+
+    process: BaseProcess
+    pipe: Connection
+    """Takes targets, gives reports; its end is that of the process."""
+
+
 def _run_parallel(
     recipe: Recipe, targets: Sequence[Target], workers: int
 ) -> Iterator[tuple[int, Report]]:
     """Reports with the index of their target, as they come in."""
     waiting = deque(enumerate(targets))
-    running: dict[Connection, tuple[int, BaseProcess]] = {}
+    idle = [_start(recipe) for _ in range(min(workers, len(targets)))]
+    running: dict[Connection, tuple[_Worker, int]] = {}
     try:
         while waiting or running:
-            while waiting and len(running) < workers:
-                index, target = waiting.popleft()
-                receiver, process = _start(recipe, target)
-                running[receiver] = (index, process)
+            while waiting and idle:
+                worker, (index, target) = idle.pop(), waiting.popleft()
+                worker.pipe.send(target)
+                running[worker.pipe] = (worker, index)
             ready = set(wait(list(running)))
-            for receiver in [each for each in running if each in ready]:
-                index, process = running.pop(receiver)
-                yield index, _receive(receiver, process, recipe, targets[index])
+            for pipe in [each for each in running if each in ready]:
+                worker, index = running.pop(pipe)
+                report = _receive(worker)
+                if report or waiting:
+                    idle.append(worker if report else _start(recipe))
+                yield index, report or _lost(worker, targets[index])
     finally:
-        for _, process in running.values():
-            process.terminate()
-        for _, process in running.values():
-            process.join()
+        _end([*idle, *(worker for worker, _ in running.values())])
 
 
-def _start(recipe: Recipe, target: Target) -> tuple[Connection, BaseProcess]:
-    receiver, sender = multiprocessing.Pipe(duplex=False)
-    process = multiprocessing.Process(target=_work, args=(recipe, target, sender))
+def _start(recipe: Recipe) -> _Worker:
+    ours, theirs = multiprocessing.Pipe()
+    process = multiprocessing.Process(target=_work, args=(recipe, theirs))
     process.start()
-    sender.close()  # so that the death of the process ends the pipe
-    return receiver, process
+    theirs.close()  # so that the death of the process ends the pipe
+    return _Worker(process, ours)
 
 
-def _work(recipe: Recipe, target: Target, sender: Connection) -> None:
-    """In the worker process.  An interrupt is the parent's to handle: it ends the worker by
-    SIGTERM, which leaves by an exception, so that no temporary file stays."""
+def _work(recipe: Recipe, pipe: Connection) -> None:
+    """In the worker process, until it is ended.  An interrupt is the parent's to handle: it ends
+    the worker by SIGTERM, which leaves by an exception, so that no temporary file stays."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(number))
-    sender.send(_rewrite(recipe.prepare(), target))
+    program = recipe.prepare()
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    # other workers hold copies of the parent's end of the pipe, so that alone does not tell
+    while pipe in wait([pipe, parent.sentinel]):
+        pipe.send(_rewrite(program, pipe.recv()))
 
 
-def _receive(receiver: Connection, process: BaseProcess, recipe: Recipe, target: Target) -> Report:
+def _receive(worker: _Worker) -> Report | None:
+    """None where the worker died."""
     try:
-        report: Report = receiver.recv()
+        report: Report = worker.pipe.recv()
     except EOFError:
-        process.join()
-        error = f"{target.model}: the worker process ended with status {process.exitcode}"
-        report = Report(str(target.model), None, "", {}, 0.0, None, error)
-    process.join()
+        return None
     return report
+
+
+def _lost(worker: _Worker, target: Target) -> Report:
+    worker.process.join()
+    error = f"{target.model}: the worker process ended with status {worker.process.exitcode}"
+    return Report(str(target.model), None, "", {}, 0.0, None, error)
+
+
+def _end(workers: Sequence[_Worker]) -> None:
+    for worker in workers:
+        worker.process.terminate()
+    for worker in workers:
+        worker.process.join()
