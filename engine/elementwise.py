@@ -198,7 +198,7 @@ def _exactly(x: Array, scale: Array, zero_point: Array | None) -> Array:
     return (x.astype(np.float64) - offset) * scale.astype(np.float64)
 
 
-def _table(operation: Kernel) -> Kernel:
+def table(operation: Kernel) -> Kernel:
     """A table made by the float op between an ordinary DequantizeLinear and QuantizeLinear."""
 
     def kernel(node: Node, inputs: Inputs) -> Array:
@@ -207,11 +207,6 @@ def _table(operation: Kernel) -> Kernel:
         return quantize_linear(result, *_output_grid(inputs, 3, x[0].dtype))
 
     return kernel
-
-
-def _sigmoid(node: Node, inputs: Inputs) -> Array:
-    x = _input(inputs, 0, _WIDE)
-    return np.asarray(1 / (1 + np.exp(-x)))
 
 
 def _qlinear_concat(node: Node, inputs: Inputs) -> Array:
@@ -253,8 +248,7 @@ KERNELS: dict[str, Kernel] = {
     "Concat": _concat,
     "com.microsoft::QLinearAdd": _qlinear_binary(np.add),
     "com.microsoft::QLinearMul": _qlinear_binary(np.multiply),
-    "com.microsoft::QLinearLeakyRelu": _table(_leaky_relu),
-    "com.microsoft::QLinearSigmoid": _table(_sigmoid),
+    "com.microsoft::QLinearLeakyRelu": table(_leaky_relu),
     "com.microsoft::QLinearConcat": _qlinear_concat,
 }
-"""Op -> the function that computes its first output."""
+"""Op -> the function that computes its first output, to the last bit."""

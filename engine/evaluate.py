@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import dtypes
-from .elementwise import KERNELS, NotComparable
+from .elementwise import Kernel, NotComparable
 from .errors import ModelError, Refused
 from .graph import Node, Value
 from .inference import type_of
+from .transcendental import INEXACT, SLACK, kernels
 
 Array = NDArray[Any]
 
@@ -26,6 +27,8 @@ _MOST_ELEMENTS = 1 << 22
 _DEEPEST = 64
 _SPARE_AXES = 8
 """Rank up to which a constant may vary: codes come first, so that all meet all its elements."""
+
+_KERNELS: Mapping[float, Mapping[str, Kernel]] = {s: kernels(s) for s in (0.0, SLACK, -SLACK)}
 
 
 def compare_codes(
@@ -35,7 +38,8 @@ def compare_codes(
 
     `code` is a quantized tensor of at most 8 bits, `outputs` are (old value, its replacement; the
     same where the old value is kept), `nodes` the new nodes. A float output must be the same bit by
-    bit, else the difference is infinite. None if one side cannot be evaluated.
+    bit, else the difference is infinite. None if one side cannot be evaluated, or if its codes
+    depend on the last bits of functions such as exp, which runtimes compute differently.
     """
     codes = all_codes(type_of(code))
     if codes is None:
@@ -43,8 +47,8 @@ def compare_codes(
     made = list(nodes)
     largest = 0.0
     for old, new in outputs:
-        before = evaluate(old, {code: codes})
-        after = evaluate(new, {code: codes}, made)
+        before = _surely(old, {code: codes})
+        after = _surely(new, {code: codes}, made)
         if before is None or after is None or before.dtype != after.dtype:
             return None
         largest = max(largest, _difference(before, after))
@@ -67,6 +71,19 @@ def _difference(before: Array, after: Array) -> float:
     return float(distance.max(initial=0))
 
 
+def _surely(value: Value, known: Mapping[Value, Array], nodes: Sequence[Node] = ()) -> Array | None:
+    """The content of a value; None as well where the last bits of inexact functions decide it."""
+    first = _Evaluation(nodes, known, 0.0)
+    found = first.content(value)
+    if found is None or not first.inexact:
+        return found
+    for slack in (SLACK, -SLACK):
+        moved = _Evaluation(nodes, known, slack).content(value)
+        if moved is None or not np.array_equal(found, moved, equal_nan=found.dtype.kind == "f"):
+            return None
+    return found
+
+
 def evaluate(
     value: Value, known: Mapping[Value, Array], nodes: Iterable[Node] = ()
 ) -> Array | None:
@@ -74,17 +91,23 @@ def evaluate(
 
     Constants are known. A node of `nodes` counts as the producer of its outputs before any other.
     """
-    producers = {output: node for node in nodes for output in node.outputs if output is not None}
-    try:
-        return _Evaluation(producers, dict(known)).of(value, _DEEPEST)
-    except (NotComparable, Refused, ModelError, ValueError):
-        return None
+    return _Evaluation(nodes, known, 0.0).content(value)
 
 
 class _Evaluation:
-    def __init__(self, producers: Mapping[Value, Node], known: dict[Value, Array]) -> None:
-        self._producers = producers
-        self._known = known
+    """One walk; results of inexact functions are moved by `slack`."""
+
+    def __init__(self, nodes: Iterable[Node], known: Mapping[Value, Array], slack: float) -> None:
+        self._producers = {out: node for node in nodes for out in node.outputs if out is not None}
+        self._known = dict(known)
+        self._kernels = _KERNELS[slack]
+        self.inexact = False
+
+    def content(self, value: Value) -> Array | None:
+        try:
+            return self.of(value, _DEEPEST)
+        except (NotComparable, Refused, ModelError, ValueError):
+            return None
 
     def of(self, value: Value, depth: int) -> Array:
         found = self._known.get(value)
@@ -98,9 +121,10 @@ class _Evaluation:
         return found
 
     def _compute(self, node: Node | None, value: Value, depth: int) -> Array:
-        kernel = KERNELS.get(node.op) if node is not None else None
+        kernel = self._kernels.get(node.op) if node is not None else None
         if node is None or kernel is None or node.outputs[0] is not value or not depth:
             raise NotComparable
+        self.inexact |= node.op in INEXACT
         inputs = [None if v is None else self.of(v, depth - 1) for v in node.inputs]
         shapes = [array.shape for array in inputs if array is not None]
         if math.prod(np.broadcast_shapes(*shapes)) > _MOST_ELEMENTS:

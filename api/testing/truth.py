@@ -72,10 +72,9 @@ class Tensor:
 
 
 def evaluate(expression: Expr, world: World) -> Any:
-    """The value of an expression, or UNKNOWN."""
+    """The value of an expression, or UNKNOWN.  Numbers may overflow: numpy must be told so."""
     try:
-        with np.errstate(all="ignore"):
-            return _Reader(world).read(expression)
+        return _Reader(world).read(expression)
     except (_Unknown, KeyError, IndexError, TypeError, ValueError, ZeroDivisionError):
         return UNKNOWN
 
@@ -94,6 +93,8 @@ def number(expression: Expr, world: World) -> Array | None:
 def holds(expression: Expr, world: World) -> bool | None:
     """Whether a condition holds; None: unknown."""
     value = evaluate(expression, world)
+    if value is True or value is False:
+        return value
     return None if value is UNKNOWN else bool(np.all(value))
 
 
@@ -110,37 +111,34 @@ class _Reader:
         self.world = world
 
     def read(self, expression: Expr) -> Any:
-        match expression:
-            case Literal():
-                return expression.value
-            case Name():
-                return self._name(expression.id)
-            case Field():
-                return self._field(expression)
-            case ListOf():
-                return tuple(self.read(each) for each in expression.elements)
-            case Unary(operator="not"):
-                return not np.all(self.read(expression.operand))
-            case Unary():
-                return -_array(self.read(expression.operand))
-            case Binary():
-                return self._binary(expression)
-            case Compare():
-                return self._compare(expression)
-            case Member():
-                return self._member(expression)
-            case Logical():
-                values = (bool(np.all(self.read(each))) for each in expression.operands)
-                return all(values) if expression.operator == "and" else any(values)
-            case Conditional():
-                taken = np.all(self.read(expression.condition))
-                return self.read(expression.then if taken else expression.otherwise)
-            case Index():
-                return self.read(expression.base)[int(self.read(expression.index))]
-            case Call():
-                return self._call(expression)
-            case _:
-                raise _Unknown
+        read = _READ.get(type(expression))
+        if read is None:
+            raise _Unknown
+        return read(self, expression)
+
+    def literal(self, expression: Literal) -> Any:
+        return expression.value
+
+    def elements(self, expression: ListOf) -> tuple[Any, ...]:
+        return tuple(self.read(each) for each in expression.elements)
+
+    def unary(self, expression: Unary) -> Any:
+        value = self.read(expression.operand)
+        return not np.all(value) if expression.operator == "not" else -_array(value)
+
+    def logical(self, expression: Logical) -> bool:
+        values = (bool(np.all(self.read(each))) for each in expression.operands)
+        return all(values) if expression.operator == "and" else any(values)
+
+    def conditional(self, expression: Conditional) -> Any:
+        taken = np.all(self.read(expression.condition))
+        return self.read(expression.then if taken else expression.otherwise)
+
+    def index(self, expression: Index) -> Any:
+        return self.read(expression.base)[int(self.read(expression.index))]
+
+    def name(self, expression: Name) -> Any:
+        return self._name(expression.id)
 
     def _name(self, name: str) -> Any:
         structure = self.world.structure
@@ -168,7 +166,7 @@ class _Reader:
             return tuple(value) if isinstance(value, list) else value
         return attribute_default(node.op, name, self.world.opset)
 
-    def _field(self, expression: Field) -> Any:
+    def field(self, expression: Field) -> Any:
         if isinstance(expression.base, Name) and expression.base.id == "options":
             return self.world.options[expression.name]
         base = self.read(expression.base)
@@ -183,13 +181,13 @@ class _Reader:
             return np.zeros(self.world.shapes[f"{base.slot}.scale"], np.int64)
         return self._name(slot)
 
-    def _binary(self, expression: Binary) -> Any:
+    def binary(self, expression: Binary) -> Any:
         left, right = self.read(expression.left), self.read(expression.right)
         if isinstance(left, tuple) and isinstance(right, tuple) and expression.operator == "+":
             return left + right
         return ARITHMETIC[expression.operator](_array(left), _array(right))
 
-    def _compare(self, expression: Compare) -> bool:
+    def compare(self, expression: Compare) -> bool:
         left, result = self.read(expression.first), True
         for sign, right_expression in expression.rest:
             right = self.read(right_expression)
@@ -204,7 +202,7 @@ class _Reader:
             return not self._relation("==", left, right)
         return bool(np.all(COMPARISONS[sign](_array(left), _array(right))))
 
-    def _member(self, expression: Member) -> bool:
+    def member(self, expression: Member) -> bool:
         operand = self.read(expression.operand)
         if isinstance(expression.choices, str):
             raise _Unknown
@@ -216,7 +214,7 @@ class _Reader:
             return len(one) == len(other) and all(map(self._equal, one, other))
         return self._relation("==", one, other)
 
-    def _call(self, call: Call) -> Any:
+    def call(self, call: Call) -> Any:
         if call.function == "present":
             return _is_present(call, self.world)
         if call.function == "opset":
@@ -227,6 +225,22 @@ class _Reader:
         if function is None:
             raise _Unknown
         return function(*arguments, **keywords)
+
+
+_READ: Mapping[type, Callable[[_Reader, Any], Any]] = {
+    Literal: _Reader.literal,
+    Name: _Reader.name,
+    Field: _Reader.field,
+    ListOf: _Reader.elements,
+    Unary: _Reader.unary,
+    Binary: _Reader.binary,
+    Compare: _Reader.compare,
+    Member: _Reader.member,
+    Logical: _Reader.logical,
+    Conditional: _Reader.conditional,
+    Index: _Reader.index,
+    Call: _Reader.call,
+}
 
 
 def _is_present(call: Call, world: World) -> bool:
@@ -367,6 +381,7 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "finite": lambda v: bool(np.all(np.isfinite(_array(v)))),
     "all_equal": lambda v: bool(np.all(_array(v) == _array(v).ravel()[:1])),
     "sqrt": lambda v: np.sqrt(_array(v)),
+    "round_even": lambda v: np.rint(_array(v)),
     "constant": lambda value, dtype: np.asarray(value),
     "full": lambda dims, value, dtype: np.full([int(n) for n in dims], value),
     "close": _close,

@@ -85,6 +85,21 @@ OPS: list[tuple[str, Constants]] = [
     ("f = HardSigmoid <alpha = 0.16666667, beta = 0.4> (d)", {}),
     ("f = HardSwish (d)", {}),
     ("g = Add (d, c) h = Clip (g, b, t) f = Mul (d, h)", {"c": 3.0, "b": 0.0, "t": 6.0}),
+    ("f = Pow (d, c)", {"c": 3.0}),
+    ("g = Abs (d) f = Pow (g, c)", {"c": 0.5}),
+    ("f = Tanh (d)", {}),
+    ("f = Sigmoid (d)", {}),
+    ("f = Erf (d)", {}),
+    ("f = Exp (d)", {}),
+    ("g = Abs (d) f = Log (g)", {}),
+    ("f = Sin (d)", {}),
+    ("f = Cos (d)", {}),
+    ("f = Softplus (d)", {}),
+    ("f = Mish (d)", {}),
+    ("f = Elu <alpha = 0.7> (d)", {}),
+    ("f = Celu <alpha = 1.7> (d)", {}),
+    ("f = Selu (d)", {}),
+    ("f = Selu <alpha = 0.7, gamma = 1.3> (d)", {}),
     ("g = Cast <to = 10> (d) f = Cast <to = 1> (g)", {}),
     ("g = Cast <to = 6> (d) f = Cast <to = 1> (g)", {}),
 ]
@@ -151,8 +166,8 @@ def test_qlinear_add_moves_ties_as_the_kernel_does() -> None:
 @pytest.mark.parametrize(
     "op",
     [
-        "f = Exp (d)",
-        "f = Pow (d, c)",
+        "f = Gelu (d)",
+        "f = Pow (d, other)",
         "f = Add (d, other)",
         "f = Softmax (d)",
         "g = Mul (d, c) f = my.Op (g)",
@@ -219,3 +234,19 @@ def test_not_comparable_is_an_answer() -> None:
     assert compare_codes(huge[1], [(huge[2], huge[3])], []) is None
     assert all_codes(TensorProto.UINT16) is None
     assert all_codes(TensorProto.FLOAT) is None
+
+
+@pytest.mark.parametrize(("scale", "sure"), [(1 / 127, True), (2 * math.tanh(0.05), False)])
+def test_what_the_last_bits_of_a_function_decide_is_not_compared(scale: float, sure: bool) -> None:
+    """With a scale of 2 tanh(0.05), tanh(0.05) lies halfway between two codes."""
+    nodes = ["d = DequantizeLinear (x, s, z)", "f = Tanh (d)", "y = QuantizeLinear (f, t, z)"]
+    view = read_model(model(nodes, {**grid(), "t": scale})).graph.values
+    assert compare_codes(view["x"], [(view["y"], view["y"])], []) == (0 if sure else None)
+
+
+def test_where_a_function_is_exact_ties_are_compared() -> None:
+    """Elu is the identity above 0: half of the codes fall on ties, and none is in doubt."""
+    nodes = ["d = DequantizeLinear (x, s, z)", "f = Elu (d)", "y = QuantizeLinear (f, t, z)"]
+    constants = {"s": 0.5, "z": np.asarray(128, np.uint8), "t": 1.0}
+    view = read_model(model(nodes, constants)).graph.values
+    assert compare_codes(view["x"], [(view["y"], view["y"])], []) == 0
