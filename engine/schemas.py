@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any
 
 import onnx.defs
@@ -40,7 +41,6 @@ class Schemas:
     def __init__(self, declared: Iterable[Schema] = ()) -> None:
         self._declared = {schema.op: schema for schema in declared}
         self._found: dict[tuple[str, int | None], Schema | None] = {}
-        self._microsoft: dict[str, Schema] | None = None
         self._sources: dict[tuple[str, int, int], int | tuple[int, ...] | None] = {}
         self._typed: dict[tuple[str, int, tuple[int, ...], int], tuple[int, ...]] = {}
 
@@ -114,7 +114,7 @@ class Schemas:
             entry.name if not entry.domain else f"{entry.domain}::{entry.name}"
             for entry in onnx.defs.get_all_schemas()
         }
-        return sorted(stored | set(self._microsoft_ops()) | set(self._declared))
+        return sorted(stored | set(_microsoft_ops()) | set(self._declared))
 
     def _look_up(self, op: str, version: int | None) -> Schema | None:
         declared = self._declared.get(op)
@@ -122,7 +122,7 @@ class Schemas:
             return declared
         domain, name = split_op(op)
         if domain == _MICROSOFT:
-            return self._microsoft_ops().get(op)
+            return _microsoft_ops().get(op)
         try:
             if version is None:
                 stored = onnx.defs.get_schema(name, domain)
@@ -132,11 +132,10 @@ class Schemas:
             return None
         return None if stored.deprecated else _convert(op, stored)
 
-    def _microsoft_ops(self) -> dict[str, Schema]:
-        if self._microsoft is None:
-            table = read_signatures(SIGNATURES, _MICROSOFT)
-            self._microsoft = {schema.op: schema for schema in table}
-        return self._microsoft
+
+@cache
+def _microsoft_ops() -> Mapping[str, Schema]:
+    return {schema.op: schema for schema in read_signatures(SIGNATURES, _MICROSOFT)}
 
 
 def _convert(op: str, stored: onnx.defs.OpSchema) -> Schema:

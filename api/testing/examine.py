@@ -31,6 +31,7 @@ class Examiner:
     """A rule made ready for many examples."""
 
     def __init__(self, pack: Pack, rule: PackRule) -> None:
+        self.pack = pack
         self.rule = rule
         self._applier = Applier(pack, rule)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import cache
 from typing import Any, TypeVar
 
 from qrewrite.patterns.pack import Pack
@@ -15,6 +17,8 @@ from qrewrite.patterns.syntax import (
     Field,
     Logical,
     Name,
+    Source,
+    Span,
     Unary,
 )
 
@@ -44,39 +48,42 @@ def _rebuilt(node: Any, names: Mapping[str, Expr]) -> Any:
     if isinstance(node, Name):
         return names.get(node.id, node)
     if isinstance(node, tuple):
-        return tuple(_rebuilt(each, names) for each in node)
-    if (
-        not is_dataclass(node)
-        or isinstance(node, type)
-        or type(node).__name__ in ("Span", "Source")
-    ):
+        made = tuple(_rebuilt(each, names) for each in node)
+        return node if all(map(operator.is_, made, node)) else made
+    inside = _fields(type(node))
+    if not inside:
         return node
     if isinstance(node, Field) and isinstance(node.base, Name) and node.base.id in names:
         stands = names[node.base.id]
         if isinstance(stands, Name):
             return Field(stands, node.name, node.span)
-    changes = {f.name: _rebuilt(getattr(node, f.name), names) for f in fields(node)}
-    return replace(node, **changes)
+    changes = {}
+    for name in inside:
+        old = getattr(node, name)
+        new = _rebuilt(old, names)
+        if new is not old:
+            changes[name] = new
+    return replace(node, **changes) if changes else node
+
+
+@cache
+def _fields(kind: type) -> tuple[str, ...]:
+    """The fields of an expression, but for where it stands in the text; none of all else."""
+    if not is_dataclass(kind) or kind in (Span, Source):
+        return ()
+    return tuple(f.name for f in fields(kind) if f.name not in ("span", "name_span"))
 
 
 def walk(expression: Expr) -> Iterator[Expr]:
     """The expression and every expression inside it."""
-    yield expression
-    yield from (found for child in _children(expression) for found in walk(child))
-
-
-def _children(node: Any) -> Iterator[Expr]:
-    for field_ in fields(node):
-        if field_.name not in ("span", "name_span"):
-            yield from _expressions(getattr(node, field_.name))
-
-
-def _expressions(value: Any) -> Iterator[Expr]:
-    if isinstance(value, tuple):
-        for each in value:
-            yield from _expressions(each)
-    elif is_dataclass(value) and not isinstance(value, type):
-        yield value  # type: ignore[misc]  # every dataclass inside an expression is one
+    waiting: list[Any] = [expression]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, tuple):
+            waiting += reversed(each)
+        elif inside := _fields(type(each)):
+            yield each
+            waiting += [getattr(each, name) for name in reversed(inside)]
 
 
 def names_of(expression: Expr) -> list[str]:
@@ -157,8 +164,8 @@ class Atoms:
 
     def _chain(self, expression: Compare, holds: bool) -> list[Atom]:
         left, pairs = expression.first, []
-        for operator, right in expression.rest:
-            pairs.append(Compare(left, ((operator, right),), expression.span))
+        for sign, right in expression.rest:
+            pairs.append(Compare(left, ((sign, right),), expression.span))
             left = right
         return self._logical(Logical("and", tuple(pairs), expression.span), holds)
 

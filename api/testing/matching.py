@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from hypothesis import reject
 from hypothesis.strategies import DrawFn, SearchStrategy, composite
 
 from qrewrite.patterns.pack import Pack
-from qrewrite.patterns.syntax import Capture, Rule
+from qrewrite.patterns.syntax import Rule
 
-from .build_case import build_case, expose, interiors
 from .case import Case
-from .draws import Draw, HypothesisDraw, chance, pick
+from .draws import HypothesisDraw
 from .expand_pattern import Unsatisfiable
-from .solve import Solved, solve
-
-ATTEMPTS = 6
-"""How often a graph is begun anew when its choices cannot be completed."""
+from .generate import matching_case, near_miss
 
 
 def models_matching(pack: Pack, rule: str, embed: bool = True) -> SearchStrategy[Case]:
@@ -56,40 +50,15 @@ class _Subject:
 
 @composite
 def _matching(draw: DrawFn, subject: _Subject, embed: bool) -> Case:
-    source = HypothesisDraw(draw)
-    solved = attempt(subject.pack, subject.rule, source)
-    return build_case(solved, source, embed, keep_outputs=not forwards(subject.rule))
+    try:
+        return matching_case(subject.pack, subject.rule, HypothesisDraw(draw), embed)
+    except Unsatisfiable:
+        reject()
 
 
 @composite
 def _missing(draw: DrawFn, subject: _Subject) -> Case:
-    return miss(subject.pack, subject.rule, HypothesisDraw(draw))
-
-
-def forwards(rule: Rule) -> bool:
-    """A template gives another value the place of a result: that must not be a graph output."""
-    return any(isinstance(made.term, Capture) for made in rule.template)
-
-
-def attempt(pack: Pack, rule: Rule, draw: Draw, broken: int | None = None) -> Solved:
-    """A settled graph after some attempts; tells Hypothesis to try another example if all fail."""
-    for _ in range(ATTEMPTS):
-        try:
-            return solve(pack, rule, draw, broken)
-        except Unsatisfiable:
-            continue
-    reject()
-
-
-def miss(pack: Pack, rule: Rule, draw: Draw) -> Case:
-    """A near miss: conditions are numbered as `all_conditions` gives them."""
-    count = sum(len(getattr(clause, "conditions", ())) for clause in rule.clauses) + 2
-    index = draw.integer(0, count)
-    if index < count:
-        return build_case(attempt(pack, rule, draw, index), draw, embed=False)
-    solved = attempt(pack, rule, draw)
-    case = build_case(solved, draw, embed=False)
-    owned = interiors(solved.world)
-    if not owned or not chance(draw, 90):
+    try:
+        return near_miss(subject.pack, subject.rule, HypothesisDraw(draw))
+    except Unsatisfiable:
         reject()
-    return replace(case, model=expose(case, pick(draw, owned)), elementwise=False)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from qrewrite.patterns.pack import Pack
 from qrewrite.patterns.syntax import Expr, Rule, Where
 
@@ -41,6 +43,11 @@ def solve(
 
     Raises Unsatisfiable where a choice cannot be completed.
     """
+    with np.errstate(all="ignore"):
+        return _solve(pack, rule, draw, miss, opset)
+
+
+def _solve(pack: Pack, rule: Rule, draw: Draw, miss: int | None, opset: int | None) -> Solved:
     tame = not chance(draw, 45)
     structure = expand_rule(pack, rule, draw)
     asked = follow(pack, rule, structure, draw)

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import NoReturn
-
-from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
-from hypothesis.errors import Flaky, Unsatisfiable
-from hypothesis.strategies import SearchStrategy
 
 from qrewrite.patterns.pack import Pack, PackRule
+from qrewrite.patterns.syntax import Rule
 
 from .case import Case, feeds
-from .examine import Examiner
-from .matching import models_matching, near_misses
+from .counterexamples import size
+from .draws import Draw, RandomDraw, ReplayedDraw
+from .examine import Examined, Examiner
+from .expand_pattern import Unsatisfiable
+from .generate import matching_case, near_miss
 from .rule_report import Counterexample, Report
-from .sessions import Arrays
+from .shrink import Choices, Failing, shrink
+
+Make = Callable[[Pack, Rule, Draw], Case]
 
 SHRINK_SECONDS = 40.0
+WASTED = 4
+"""So many times the examples are begun, where choices cannot be completed."""
 
 
 @dataclass(frozen=True)
@@ -37,116 +39,86 @@ class Effort:
         return min(20, self.examples // 50)
 
 
-class _Wrong(AssertionError):
-    """The rule was wrong on an example."""
-
-
 def verify_rule(pack: Pack, rule: PackRule, effort: Effort) -> Report:
     """Try the rule on examples meant to match, then on half as many near misses."""
     start = time.perf_counter()
     report = Report(rule.full_name, least=effort.least)
-    report = _Verification(pack, rule, report, effort).run()
+    examiner = Examiner(pack, rule)
+    matches = _Search(examiner, matching_case, effort)
+    for found in matches.run(effort.examples):
+        _count_match(report, *found)
+    if matches.failing is None:
+        misses = _Search(examiner, near_miss, effort)
+        for _, examined in misses.run(effort.examples // 2):
+            if not examined.invalid:
+                report.misses += 1
+                report.misses_fired += bool(examined.fired)
+        report.counterexample = misses.counterexample()
+    else:
+        report.counterexample = matches.counterexample()
     report.seconds = time.perf_counter() - start
     return report
 
 
-class _Verification:
-    def __init__(self, pack: Pack, rule: PackRule, report: Report, effort: Effort) -> None:
-        self.pack = pack
-        self.rule = rule
-        self.report = report
+def _count_match(report: Report, case: Case, examined: Examined) -> None:
+    report.possible.update(map(str, case.choices))
+    report.refused.update(examined.refused)
+    report.found += examined.judgement.found
+    report.kernels += examined.judgement.kernels
+    if examined.invalid:
+        report.invalid[examined.invalid[:160]] += 1
+        return
+    report.meant += 1
+    if examined.fired:
+        report.fired += 1
+        report.reached.update(set(map(str, case.choices)))
+
+
+class _Search:
+    """Examples of one kind, up to the first on which the rule is wrong."""
+
+    def __init__(self, examiner: Examiner, make: Make, effort: Effort) -> None:
+        self.examiner = examiner
+        self.make = make
         self.effort = effort
-        self.examiner = Examiner(pack, rule)
-        self.failing: dict[bytes, Counterexample] = {}
-        self.last: Counterexample | None = None
-        self.shrinking_since: float | None = None
+        self.failing: Failing[Counterexample] | None = None
 
-    def run(self) -> Report:
-        name = self.rule.name
-        self._search(models_matching(self.pack, name), self._match, self.effort.examples)
-        if self.last is None:
-            self._search(near_misses(self.pack, name), self._miss, self.effort.examples // 2)
-        self.report.counterexample = self.last
-        return self.report
+    def run(self, examples: int) -> Iterator[tuple[Case, Examined]]:
+        """So many examples and what came of each, but for one that fails, which ends it."""
+        left = max(examples, 1)
+        for number in range(WASTED * left):
+            draw = RandomDraw(f"{self.effort.seed} {self.make.__name__} {number}")
+            try:
+                case = self.make(self.examiner.pack, self.examiner.rule.rule, draw)
+            except Unsatisfiable:
+                continue
+            examined = self.examiner.examine(case)
+            if examined.judgement.problem:
+                self.failing = _failing(tuple(draw.taken), case, examined)
+                return
+            yield case, examined
+            left -= 1
+            if not left:
+                return
 
-    def _search(
-        self, strategy: SearchStrategy[Case], examine: Callable[[Case], None], examples: int
-    ) -> None:
-        @seed(self.effort.seed)
-        @settings(
-            max_examples=max(examples, 1),
-            database=None,
-            deadline=None,
-            phases=[Phase.generate, Phase.shrink],
-            suppress_health_check=list(HealthCheck),
-            report_multiple_bugs=False,
-            verbosity=Verbosity.quiet,
-            print_blob=False,
-        )
-        @given(strategy)
-        def search(case: Case) -> None:
-            examine(case)
+    def counterexample(self) -> Counterexample | None:
+        """The example that fails, as small as can be."""
+        if self.failing is None:
+            return None
+        end = time.perf_counter() + self.effort.shrink_seconds
+        return shrink(self.failing, self._again, lambda: time.perf_counter() < end).example
 
-        # the counterexample is in self.last; that nothing was made is told by the figures
-        with suppress(_Wrong, Flaky, Unsatisfiable):
-            search()
-
-    # ---- one example
-
-    def _match(self, case: Case) -> None:
-        if self._out_of_time(case):
-            return
-        recording = self.shrinking_since is None
-        if recording:
-            self.report.possible.update(map(str, case.choices))
-        fired = self._examine(case, recording)
-        if recording and fired is not None:
-            self.report.meant += 1
-            if fired:
-                self.report.fired += 1
-                self.report.reached.update(set(map(str, case.choices)))
-
-    def _miss(self, case: Case) -> None:
-        if self._out_of_time(case):
-            return
-        fired = self._examine(case, False)
-        if self.shrinking_since is None and fired is not None:
-            self.report.misses += 1
-            self.report.misses_fired += bool(fired)
-
-    def _out_of_time(self, case: Case) -> bool:
-        """Once shrinking has taken its time, only examples known to fail still do."""
-        if self.shrinking_since is None:
-            return False
-        if time.perf_counter() - self.shrinking_since < self.effort.shrink_seconds:
-            return False
-        known = self.failing.get(_key(case))
-        if known is not None:
-            self.last = known
-            raise _Wrong(known.problem)
-        return True
-
-    def _examine(self, case: Case, recording: bool) -> int | None:
-        """How often the rule fired; None if the model is no valid test.  Raises _Wrong."""
-        found = self.examiner.examine(case)
-        judgement = found.judgement
-        if judgement.problem:
-            self._fail(case, judgement.inputs or feeds(case)[0], judgement.problem)
-        if recording:
-            self.report.refused.update(found.refused)
-            self.report.found += judgement.found
-            self.report.kernels += judgement.kernels
-            if found.invalid:
-                self.report.invalid[found.invalid[:160]] += 1
-        return None if found.invalid else found.fired
-
-    def _fail(self, case: Case, inputs: Arrays, problem: str) -> NoReturn:
-        if self.shrinking_since is None:
-            self.shrinking_since = time.perf_counter()
-        self.last = Counterexample(case, inputs, problem)
-        self.failing[_key(case)] = self.last
-        raise _Wrong(problem)
+    def _again(self, choices: Choices) -> Failing[Counterexample] | None:
+        draw = ReplayedDraw(choices)
+        try:
+            case = self.make(self.examiner.pack, self.examiner.rule.rule, draw)
+        except Unsatisfiable:
+            return None
+        examined = self.examiner.examine(case)
+        return _failing(tuple(draw.taken), case, examined) if examined.judgement.problem else None
 
 
-def _key(case: Case) -> bytes:
-    return bytes(case.model.SerializeToString(deterministic=True)) + str(case.seed).encode()
+def _failing(choices: Choices, case: Case, examined: Examined) -> Failing[Counterexample]:
+    judgement = examined.judgement
+    inputs = feeds(case)[0] if judgement.inputs is None else judgement.inputs
+    return Failing(choices, size(case.model), Counterexample(case, inputs, judgement.problem))

@@ -10,7 +10,6 @@ from typing import Any
 import onnx
 import pytest
 from hypothesis import HealthCheck, Phase, given, reject, settings
-from hypothesis.errors import UnsatisfiedAssumption
 from hypothesis.strategies import DataObject, data, integers
 from onnx import ModelProto
 from rules.graphs import Grid, Product, binary, unary
@@ -25,14 +24,12 @@ from qrewrite.patterns import syntax
 from qrewrite.patterns.explain.interpreter import Interpreter
 from qrewrite.patterns.program import CompiledRule
 from qrewrite.rewriting import Program, Recipe, rewrite_by
-from qrewrite.testing.build_case import build_case
 from qrewrite.testing.case import Case
 from qrewrite.testing.draws import Draw, RandomDraw
-from qrewrite.testing.matching import attempt, forwards, miss
+from qrewrite.testing.expand_pattern import Unsatisfiable
+from qrewrite.testing.generate import matching_case, near_miss
 
 MODELS = Path(__file__).parents[1] / "models"
-# A draw outside of Hypothesis gives up by its `reject`, too.
-pytestmark = pytest.mark.filterwarnings("ignore:Using `reject` outside")
 PACKS = ("onnx", "ort-cpu")
 SEEDS, ENOUGH = 30, 6
 RULES = sorted({(entry.pack, entry.name) for pack in PACKS for entry in load_pack(pack).rules})
@@ -129,7 +126,7 @@ def cases(make: Callable[[Draw], Case]) -> Iterator[Case]:
     for seed in range(SEEDS):
         try:
             case = make(RandomDraw(seed))
-        except UnsatisfiedAssumption:
+        except Unsatisfiable:
             continue
         yield case
         count += 1
@@ -141,18 +138,12 @@ def cases(make: Callable[[Draw], Case]) -> Iterator[Case]:
 
 @pytest.mark.parametrize(("pack", "name"), RULES)
 def test_on_matches(pack: str, name: str) -> None:
-    rule = rule_of(pack, name)
-
-    def make(draw: Draw) -> Case:
-        solved = attempt(loaded(pack), rule, draw)
-        return build_case(solved, draw, keep_outputs=not forwards(rule))
-
-    agree_on(pack, name, make)
+    agree_on(pack, name, partial(matching_case, loaded(pack), rule_of(pack, name)))
 
 
 @pytest.mark.parametrize(("pack", "name"), RULES)
 def test_on_near_misses(pack: str, name: str) -> None:
-    agree_on(pack, name, partial(miss, loaded(pack), rule_of(pack, name)))
+    agree_on(pack, name, partial(near_miss, loaded(pack), rule_of(pack, name)))
 
 
 def rule_of(pack: str, name: str) -> syntax.Rule:
