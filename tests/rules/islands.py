@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from onnx import ModelProto
 
-from .graphs import ONNX, Builder, Grid
+from .checks import apply, assert_valid, operations, run
+from .graphs import ONNX, Builder, Grid, feeds
 
 
 @dataclass(frozen=True)
@@ -61,25 +62,59 @@ ISLANDS = {
     "Split": Island(attributes=(("axis", 1), ("num_outputs", 1))),
 }
 
+MOVEMENT = {
+    "DepthToSpace", "Resize", "Reshape", "Flatten", "Transpose", "Expand", "Tile", "Slice",
+    "Gather", "GatherElements", "Squeeze", "Unsqueeze", "Split",
+}  # fmt: skip
+"""Ops that work on codes whatever the sign of the scale is."""
+WITHIN_ONE = {"Add", "Mul", "AveragePool", "GlobalAveragePool", "Softmax", "Conv", "MatMul", "Gemm"}
 
-def island(name: str, x: Grid, y: Grid, opset: int = 25, *, stated: bool = False) -> ModelProto:
-    """float -> Q -> DQ -> op -> Q -> DQ -> float; `stated`: Q names its type by output_dtype."""
+
+def island(
+    name: str, x: Grid, y: Grid, opset: int = 25, *, stated: bool = False, floats: str = "f32"
+) -> ModelProto:
+    """float -> Q -> DQ -> op -> Q -> DQ -> float, of this float type.
+
+    `stated`: Q names its type by output_dtype.
+    """
     case = ISLANDS[name]
-    b = Builder(opset)
+    b = Builder(opset, scale_type=floats)
 
     def q(value: str, grid: Grid) -> str:
         return b.q(value, grid, output_dtype=ONNX[grid.type] if stated else None)
 
     operands = [b.constant(value, type) for value, type in case.before]
     for i in range(case.operands):
-        operands.append(b.dq(q(b.input(f"x{i}", "f32", case.shape), x), x))
+        operands.append(b.dq(q(b.input(f"x{i}", floats, case.shape), x), x))
     if case.weight:
         codes = np.random.default_rng(0).integers(-1, 2, case.weight)
         operands.append(b.dq(b.constant(codes % 4 if x.type[0] == "u" else codes, x.type), x))
     operands += [b.constant(value, type) for value, type in case.after]
     op = name.removesuffix(" to float")
-    output = {"float": ("y", "f32"), "index": ("y", "i64")}.get(case.result)
+    output = {"float": ("y", floats), "index": ("y", "i64")}.get(case.result)
     v = b.node(op, operands, b.output(*output) if output else "", **dict(case.attributes))
     if output is None:
-        b.dq(q(v, y), y, b.output("y", "f32"))
+        b.dq(q(v, y), y, b.output("y", floats))
     return b.model()
+
+
+def assert_island(name: str, model: ModelProto, scale: float, *, fused: bool) -> None:
+    """Only the Q and DQ at the borders are left, or none has gone; the same numbers."""
+    result = apply(model)
+    before, after = operations(model), operations(result)
+    kinds = ("QuantizeLinear", "DequantizeLinear")
+    case = ISLANDS[name]
+    if fused:
+        borders = (case.operands, 1 if case.result == "quantized" else 0)
+        assert tuple(after[kind] for kind in kinds) == borders, dict(after)
+    else:
+        assert after == before
+    assert_valid(result)
+    for seed in range(2):
+        values = feeds(model, seed)
+        expected, actual = run(model, values)["y"], run(result, values)["y"]
+        assert expected.dtype == actual.dtype and expected.shape == actual.shape
+        limit = 1.001 * abs(scale) if name in WITHIN_ONE else 0.0
+        if case.result == "float":
+            limit = 1e-5 * float(np.abs(expected).max())
+        assert np.abs(expected - actual).max() <= limit
