@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from onnx import ModelProto, TensorProto
 
-from .checks import assert_rewritten
+from .checks import assert_rewritten, run
 from .graphs import MS, Builder, Grid, unary
 
 GONE = {
@@ -160,3 +160,24 @@ def test_split_of_int16() -> None:
 )
 def test_split_near_misses(model: ModelProto) -> None:
     assert_rewritten(model, {"Split": 1, "DequantizeLinear": 1})
+
+
+def with_scale_as_input(op: str) -> ModelProto:
+    """Both sides take one scale and zero point, and the caller gives the scale."""
+    b = Builder()
+    parameters = [b.input("s", "f32", ()), b.constant(7, "u8")]
+    v = b.node("DequantizeLinear", [b.input("x", "u8", (2, 3)), *parameters])
+    v = b.node(op, [v, v] if op == "Add" else [v])
+    b.node("QuantizeLinear", [v, *parameters], b.output("y", "u8"))
+    return b.model()
+
+
+@pytest.mark.parametrize("op", ["Transpose", "Identity", "Add", "Sigmoid"])
+def test_a_scale_that_is_no_constant_blocks(op: str) -> None:
+    """Where it is 0 or NaN, the quantizer does not give the codes back."""
+    model = with_scale_as_input(op)
+    codes = np.array([[0, 7, 255], [1, 100, 254]], np.uint8)
+    feeds = [{"x": codes, "s": np.array(scale, np.float32)} for scale in (0.5, 0.0, np.inf, -1.0)]
+    assert_rewritten(model, {"QuantizeLinear": 1, "DequantizeLinear": 1}, feeds=feeds)
+    if op == "Transpose":
+        assert not np.array_equal(run(model, feeds[1])["y"], codes.T)
