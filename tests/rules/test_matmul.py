@@ -11,10 +11,10 @@ from .checks import assert_rewritten
 from .graphs import MS, Builder, Grid, Product, feeds
 
 FUSED = {"QLinearMatMul": 1, "MatMul": 0, "DequantizeLinear": 0, "QuantizeLinear": 0}
-LEFT = {"QLinearMatMul": 0}
+LEFT = {"QLinearMatMul": 0, "QuantizeLinear": 1}
 """A kernel with a float result may do where the integer one does not."""
 QGEMM = {f"{MS}::QGemm": 1, "Gemm": 0, "DequantizeLinear": 0, "QuantizeLinear": 0}
-GEMM_LEFT = {f"{MS}::QGemm": 0, "Gemm": 1}
+GEMM_LEFT = {"QuantizeLinear": 1}
 MATMUL = Product("MatMul", x_shape=(2, 3, 8), w_shape=(8, 5))
 GEMM = Product("Gemm", x_shape=(3, 8), w_shape=(8, 5), bias_codes=(30, -500, 700, 0, 9))
 SCALES = [0.01, 0.02, 0.005, 0.01, 0.03]
