@@ -47,8 +47,8 @@ def compare_codes(
     made = list(nodes)
     largest = 0.0
     for old, new in outputs:
-        before = _surely(old, {code: codes})
-        after = _surely(new, {code: codes}, made)
+        before = sure_content(old, {code: codes})
+        after = sure_content(new, {code: codes}, made)
         if before is None or after is None or before.dtype != after.dtype:
             return None
         largest = max(largest, _difference(before, after))
@@ -71,7 +71,9 @@ def _difference(before: Array, after: Array) -> float:
     return float(distance.max(initial=0))
 
 
-def _surely(value: Value, known: Mapping[Value, Array], nodes: Sequence[Node] = ()) -> Array | None:
+def sure_content(
+    value: Value, known: Mapping[Value, Array], nodes: Sequence[Node] = ()
+) -> Array | None:
     """The content of a value; None as well where the last bits of inexact functions decide it."""
     first = _Evaluation(nodes, known, 0.0)
     found = first.content(value)

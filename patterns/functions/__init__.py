@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from . import constants, graph, grids, packing, quantization
+from . import constants, graph, grids, packing, quantization, tables
 from .function import Accepts, Function, Parameter, Result
 
 __all__ = ["Accepts", "Function", "Parameter", "Result", "functions"]
@@ -17,5 +17,5 @@ __all__ = ["Accepts", "Function", "Parameter", "Result", "functions"]
 @cache
 def functions() -> dict[str, Function]:
     """All functions by name; not to be changed."""
-    modules = (graph, grids, constants, quantization, packing)
+    modules = (graph, grids, constants, quantization, packing, tables)
     return {each.name: each for module in modules for each in module.functions()}

@@ -26,10 +26,10 @@ def with_constant(
 @pytest.mark.parametrize(
     ("op", "value", "fused"),
     [
-        ("Mul", 0.731, "QLinearMul"),
-        ("Mul", -1.37, "QLinearMul"),
-        ("Div", 6.0, "QLinearMul"),
-        ("Div", -3.1, "QLinearMul"),
+        ("Mul", 0.731, "QLinearAdd"),
+        ("Mul", -1.37, "QLinearAdd"),
+        ("Div", 6.0, "QLinearAdd"),
+        ("Div", -3.1, "QLinearAdd"),
         ("Add", 0.513, "QLinearAdd"),
         ("Add", -2.71, "QLinearAdd"),
         ("Sub", 0.513, "QLinearAdd"),
@@ -65,11 +65,76 @@ def test_constants_that_no_code_says(op: str, value: float) -> None:
     assert_rewritten(with_constant(op, value), {op: 1}, feeds=[])
 
 
-def test_a_difference_at_ties_refuses() -> None:
-    """x + 1.5 y-quanta at an odd zero point: the kernel rounds half to even after adding it."""
-    grid = Grid(scale=1.0, zero_point=1)
+@pytest.mark.parametrize(("zero_point", "fires"), [(1, False), (2, True)])
+def test_a_difference_at_ties_refuses(zero_point: int, fires: bool) -> None:
+    """x + 0.5 y-quanta: the kernel rounds half to even after adding the zero point."""
+    grid = Grid(scale=1.0, zero_point=zero_point)
     model = with_constant("Add", 0.5, grid, grid)
-    assert_rewritten(model, {}, 0, feeds=ALL)
+    assert_rewritten(model, {"Add": int(not fires)}, 0, feeds=ALL)
+
+
+@pytest.mark.parametrize(("op", "value"), [("Mul", 0.5), ("Div", 2.0)])
+@pytest.mark.parametrize(("zero_point", "fires"), [(1, False), (2, True)])
+def test_ties_on_either_side(op: str, value: float, zero_point: int, fires: bool) -> None:
+    grid = Grid(scale=1.0, zero_point=zero_point)
+    counts = {f"{MS}::QLinearAdd": int(fires), op: int(not fires)}
+    assert_rewritten(with_constant(op, value, grid, grid), counts, 0, feeds=ALL)
+
+
+@pytest.mark.parametrize("value", [0.2, 0.6, 1.4])
+def test_ties_of_inexact_products(value: float) -> None:
+    """5 * 0.1 quanta in float32 is a tie or is not: wherever the pack fuses, it must be right."""
+    grids = (Grid(scale=0.05, zero_point=zero) for zero in (2, 3))
+    for grid in grids:
+        assert_rewritten(with_constant("Mul", value, grid, Grid(scale=0.1)), {}, 0, feeds=ALL)
+
+
+def test_a_lone_tie_is_avoided() -> None:
+    """3 is 127.5 quanta: 0 + 3 is a tie, which float32 rounds up to 128."""
+    y = Grid(scale=6 / 255, zero_point=0)
+    model = with_constant("Add", 3.0, Grid(scale=0.0371, zero_point=117), y)
+    assert_rewritten(model, GONE | {f"{MS}::QLinearAdd": 1, "Add": 0}, 0, feeds=ALL)
+
+
+@pytest.mark.parametrize("value", [1.0, -0.7, 2.31])
+@pytest.mark.parametrize("type", ["u8", "i8"])
+def test_sub_from_a_constant(value: float, type: str) -> None:
+    b = Builder()
+    x, y = Grid(type, 0.0371, 17), Grid(type, 0.0533, 93)
+    v = b.dq(b.input("x", type, (256,)), x)
+    b.q(b.node("Sub", [b.constant(value, "f32"), v]), y, b.output("y", type))
+    codes = [{"x": np.arange(256).astype(np.uint8).view("u1" if type == "u8" else "i1")}]
+    assert_rewritten(b.model(), GONE | {f"{MS}::QLinearAdd": 1, "Sub": 0}, 0, feeds=codes)
+
+
+UNIT = Grid(scale=1 / 255, zero_point=0)
+WIDER = Grid(scale=1 / 200, zero_point=20)
+
+
+@pytest.mark.parametrize(("y", "clips"), [(UNIT, 0), (WIDER, 1)])
+@pytest.mark.parametrize("attributes", [{}, {"alpha": 1 / 6}, {"alpha": -0.3, "beta": 0.7}])
+def test_hard_sigmoid(y: Grid, clips: int, attributes: dict[str, float]) -> None:
+    model = unary("HardSigmoid", X, y, shape=(256,), **attributes)
+    counts = GONE | {f"{MS}::QLinearAdd": 1, "Clip": clips, "HardSigmoid": 0}
+    assert_rewritten(model, counts, 0, feeds=ALL)
+
+
+@pytest.mark.parametrize(("y", "clips"), [(UNIT, 0), (WIDER, 1)])
+@pytest.mark.parametrize("divide", [True, False])
+def test_a_hard_sigmoid_that_is_spelt_out(y: Grid, clips: int, divide: bool) -> None:
+    b = Builder()
+    v = b.node("Add", [b.constant(3.0, "f32"), b.dq(b.input("x", "u8", (256,)), X)])
+    v = b.node("Clip", [v, b.constant(0.0, "f32"), b.constant(6.0, "f32")])
+    op, factor = ("Div", 6.0) if divide else ("Mul", 1 / 6)
+    b.q(b.node(op, [v, b.constant(factor, "f32")]), y, b.output("y", "u8"))
+    counts = GONE | {f"{MS}::QLinearAdd": 1, "Clip": clips, "Add": 0, op: 0}
+    assert_rewritten(b.model(), counts, 0, feeds=ALL)
+
+
+def test_hard_sigmoid_before_opset_12_needs_a_grid_that_clips() -> None:
+    assert_rewritten(unary("HardSigmoid", X, WIDER, shape=(256,), opset=11), {"HardSigmoid": 1})
+    counts = GONE | {f"{MS}::QLinearAdd": 1}
+    assert_rewritten(unary("HardSigmoid", X, UNIT, shape=(256,), opset=11), counts)
 
 
 def test_a_constant_of_more_dimensions_changes_the_shape() -> None:

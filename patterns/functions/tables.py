@@ -1,0 +1,100 @@
+"""What a pattern between two 8-bit tensors computes, code by code."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from qrewrite.engine import dtypes
+from qrewrite.engine.evaluate import all_codes, sure_content
+from qrewrite.engine.graph import Value
+
+from .function import Function, Result, number, optional_number, quantized, tensor
+from .quantized import Array, Quantized, const, type_part, zero_of
+
+_LEAST = 2e-4
+"""In quanta of the result: more than the kernels' float32 rounds off."""
+_AMPLE = 1 / 64
+
+
+def functions() -> tuple[Function, ...]:
+    return (
+        Function(
+            "codes_of",
+            (quantized("y"), quantized("x")),
+            Result.TENSOR,
+            "The code of y for each code of the 8-bit tensor x, the least code first, by ONNX's "
+            "definition. none where y depends on more than x, or on the last bits of a function.",
+            _codes_of,
+        ),
+        Function(
+            "addend_of",
+            (
+                tensor("codes"),
+                quantized("x"),
+                quantized("y"),
+                number("offset"),
+                optional_number("least"),
+                optional_number("most"),
+            ),
+            Result.QUANTIZED,
+            "A tensor of one code that, added to x on the grid of y, gives these codes: its value "
+            "is next to offset, away from where the sum is rounded the other way. Where there is "
+            "none, offset itself if float32 computes the sums exactly. Sums beyond least and "
+            "most, of y's type unless stated, are cut off.",
+            _addend_of,
+        ),
+    )
+
+
+def _codes_of(y: Quantized, x: Quantized) -> Array | None:
+    if not isinstance(y.data, Value) or not isinstance(x.data, Value):
+        return None
+    codes = all_codes(type_part(x))
+    if codes is None:
+        return None
+    found = sure_content(y.data, {x.data: codes})
+    return found.reshape(-1) if found is not None and found.size == codes.size else None
+
+
+def _addend_of(
+    codes: Array, x: Quantized, y: Quantized, offset: Any, least: Any = None, most: Any = None
+) -> Quantized | None:
+    own = all_codes(type_part(x))
+    bounds = dtypes.integer_range(type_part(y))
+    parameters = [_number(each) for each in (x.scale, zero_of(x), y.scale, zero_of(y))]
+    if own is None or bounds is None or own.size != codes.size or None in parameters:
+        return None
+    x_scale, x_zero, y_scale, y_zero = parameters
+    term = (own.reshape(-1).astype(np.float64) - x_zero) * x_scale / y_scale
+    room = codes.astype(np.float64) - y_zero - term
+    low = max(room[codes > (bounds[0] if least is None else least)] - 0.5, default=-np.inf)
+    high = min(room[codes < (bounds[1] if most is None else most)] + 0.5, default=np.inf)
+    wanted = float(offset) / y_scale
+    margin = min((high - low) / 2, _AMPLE)
+    if margin >= _LEAST:
+        wanted = min(max(wanted, low + margin), high - margin)
+    elif not _is_exact(term + wanted):
+        return None
+    return _coded(wanted * y_scale, type_part(x))
+
+
+def _is_exact(sums: Array) -> bool:
+    """Whether float32 computes sums without rounding, in whatever order."""
+    return bool(np.all(sums * 256 == np.rint(sums * 256)) and np.abs(sums).max() < 2**15)
+
+
+def _coded(value: float, kind: int) -> Quantized:
+    """One code whose scale is the value's magnitude: 1, or 0 around 1 if it is negative."""
+    dtype = dtypes.numpy_dtype(kind)
+    code, zero_point = (1, 0) if value > 0 else (0, 1 if value < 0 else 0)
+    scale = np.asarray(abs(value) or 1.0, np.float32)
+    return Quantized(np.asarray(code, dtype), scale, np.asarray(zero_point, dtype), None)
+
+
+def _number(parameter: Any) -> float | None:
+    content = const(parameter)
+    if content is None or np.size(content) != 1:
+        return None
+    return float(np.asarray(content).astype(np.float64).reshape(()))
