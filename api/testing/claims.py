@@ -20,6 +20,11 @@ class Tolerance:
     relative: float = 0.0
 
 
+LEAST_MAGNITUDE = 1e-33
+"""Float results below are compared as if they were so large: a factor of theirs may be subnormal,
+of which float32 keeps few digits."""
+
+
 @dataclass(frozen=True)
 class Distance:
     """How far a tensor is from what it should be."""
@@ -88,9 +93,9 @@ def _float_distance(expected: Array, actual: Array) -> Distance:
             moved=moved, elements=expected.size, wrong="NaN or infinity on one side only"
         )
     finite = np.isfinite(expected)
-    scale = float(np.max(np.abs(expected[finite]), initial=0.0))
+    scale = float(np.max(np.abs(expected[finite]), initial=LEAST_MAGNITUDE))
     gap = float(np.max(np.abs(expected[finite] - actual[finite]), initial=0.0))
-    return Distance(moved=moved, elements=expected.size, relative=gap / scale if scale else np.inf)
+    return Distance(moved=moved, elements=expected.size, relative=gap / scale)
 
 
 def excess(found: Distance, allowed: Tolerance) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -168,6 +168,21 @@ def _invalid(before: ModelProto, after: ModelProto) -> str:
         if old != new:
             return f"the graph {kind}s are {new} where they were {old}"
     return ""
+
+
+MUST_BE_RIGHT = ("x86",)
+"""Values of the option `target` that promise exact kernels on every x86 CPU."""
+
+
+def kernels_count(before: ModelProto, after: ModelProto, options: Mapping[str, object]) -> bool:
+    """Whether a rule answers for what the kernels of this machine compute.
+
+    Not where they may saturate, unless the target promises that they do not and the original has no
+    such kernel itself.
+    """
+    if not may_saturate(after):
+        return True
+    return options.get("target") in MUST_BE_RIGHT and not may_saturate(before)
 
 
 def may_saturate(model: ModelProto) -> bool:

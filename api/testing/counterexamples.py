@@ -13,7 +13,7 @@ from onnx import ModelProto
 from qrewrite.patterns.pack import Pack, PackRule
 
 from .application import Applier
-from .comparison import InvalidCase, Judgement, Original, judge, may_saturate
+from .comparison import InvalidCase, Judgement, Original, judge, kernels_count
 from .rule_report import Counterexample
 from .sessions import Arrays
 
@@ -52,9 +52,9 @@ def replay(pack: Pack, rule: PackRule, path: Path) -> Judgement:
     rewritten = Applier(pack, rule).apply(model, facts.get("options", {}))
     if not rewritten.fired:
         return Judgement()
-    exempt = may_saturate(rewritten.model) and facts.get("options", {}).get("target") != "x86"
+    count = kernels_count(model, rewritten.model, facts.get("options", {}))
     original = Original(model, [inputs])
-    return judge(original, rewritten.model, rule.rule.claim, facts.get("roots", ()), not exempt)
+    return judge(original, rewritten.model, rule.rule.claim, facts.get("roots", ()), count)
 
 
 def _facts(path: Path) -> dict[str, Any]:

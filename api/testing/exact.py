@@ -18,6 +18,8 @@ import numpy as np
 import onnx
 from numpy.typing import NDArray
 
+from .sessions import run_node
+
 Array = NDArray[Any]
 Attributes = dict[str, Any]
 
@@ -221,6 +223,15 @@ def matmul_integer_to_float(
     return np.asarray(product if bias is None else product + bias, np.float32)
 
 
+def dynamic_quantize_matmul(
+    x: Array, b: Array, b_scale: Array, bz: Array | None = None, bias: Array | None = None
+) -> Array:
+    """com.microsoft.DynamicQuantizeMatMul; onnxruntime quantizes x, NaN and all."""
+    node = onnx.helper.make_node("DynamicQuantizeLinear", ["x"], ["codes", "scale", "zero"])
+    codes, scale, zero = run_node(node, [x], [onnx.helper.make_opsetid("", 11)])
+    return matmul_integer_to_float(codes, b, scale, b_scale, zero, bz, bias)
+
+
 def qgemm(
     a: Array, a_scale: Array, az: Array | None, b: Array, b_scale: Array, bz: Array | None,
     c: Array | None = None, ys: Array | None = None, yz: Array | None = None, *,
@@ -356,6 +367,7 @@ OPS: dict[tuple[str, str], Callable[..., Array]] = {
     ("", "MaxPool"): max_pool,
     ("com.microsoft", "QGemm"): qgemm,
     ("com.microsoft", "MatMulIntegerToFloat"): matmul_integer_to_float,
+    ("com.microsoft", "DynamicQuantizeMatMul"): dynamic_quantize_matmul,
     ("com.microsoft", "QLinearAdd"): qlinear_binary(np.add),
     ("com.microsoft", "QLinearMul"): qlinear_binary(np.multiply),
     ("com.microsoft", "QLinearSigmoid"): qlinear_unary(sigmoid),

@@ -9,10 +9,7 @@ from qrewrite.patterns.pack import Pack, PackRule
 
 from .application import Applier
 from .case import Case, feeds
-from .comparison import FINE, InvalidCase, Judgement, Original, judge, may_saturate
-
-MUST_BE_RIGHT = ("x86",)
-"""Values of the option `target` that promise exact kernels on every x86 CPU."""
+from .comparison import FINE, InvalidCase, Judgement, Original, judge, kernels_count
 
 
 @dataclass(frozen=True)
@@ -49,6 +46,6 @@ class Examiner:
         if not rewritten.fired:
             return Examined(refused=rewritten.refused)
         claim = self.rule.rule.claim
-        exempt = may_saturate(rewritten.model) and case.options.get("target") not in MUST_BE_RIGHT
-        found = judge(original, rewritten.model, claim, case.roots, not exempt, rewritten.fired)
+        count = kernels_count(case.model, rewritten.model, case.options)
+        found = judge(original, rewritten.model, claim, case.roots, count, rewritten.fired)
         return Examined(rewritten.fired, found, refused=rewritten.refused)

@@ -28,6 +28,7 @@ INTEGER_ACCUMULATING = {
     ("com.microsoft", "QLinearConv"),
     ("com.microsoft", "QGemm"),
     ("com.microsoft", "MatMulIntegerToFloat"),
+    ("com.microsoft", "DynamicQuantizeMatMul"),
 }
 QUANTIZERS = {("", "QuantizeLinear"), ("com.microsoft", "QuantizeLinear")}
 DEQUANTIZERS = {("", "DequantizeLinear"), ("com.microsoft", "DequantizeLinear")}
