@@ -24,7 +24,8 @@ def settle_options(solver: Solver, pack: Pack) -> None:
     """A value for every option of the pack; the default unless conditions ask for another."""
     options = solver.world.options
     for name, option in pack.options.items():
-        choices = dict.fromkeys((option.default, *option.choices))
+        both = (False, True) if isinstance(option.default, bool) else ()
+        choices = dict.fromkeys((option.default, *option.choices, *both))
 
         def assign(value: object, name: str = name) -> None:
             options[name] = value
