@@ -114,6 +114,20 @@ def gather_nd(site: Site) -> None:
     _operand(site, [[0], [max(x[0] - 1, 0)]])
 
 
+def scatter_elements(site: Site) -> None:
+    x = _shape(site, (2, 3), (4,), (1, 2, 3))
+    axis = site.attribute("axis", (0, len(x) - 1)) % len(x)
+    places = tuple(1 if i == axis else n for i, n in enumerate(x))
+    _operand(site, np.zeros(places, np.int64) + max(x[axis] - 1, 0))
+    site.choose_shape(2, [places])
+
+
+def scatter_nd(site: Site) -> None:
+    x = _shape(site, (2, 3), (4,), (1, 2, 3))
+    _operand(site, [[max(x[0] - 1, 0)]])
+    site.choose_shape(2, [(1, *x[1:])])
+
+
 def compress(site: Site) -> None:
     x = _shape(site)
     axis = site.attribute("axis", (0,))
@@ -269,7 +283,9 @@ def constant(site: Site) -> None:
 MOVEMENT: dict[str, Settle] = {
     "Reshape": reshape, "Flatten": flatten, "Squeeze": squeeze, "Unsqueeze": unsqueeze,
     "Transpose": transpose, "Expand": expand, "Tile": tile, "Slice": slice_, "Gather": gather,
-    "GatherElements": gather_elements, "GatherND": gather_nd, "Compress": compress,
+    "GatherElements": gather_elements, "GatherND": gather_nd,
+    "ScatterElements": scatter_elements, "ScatterND": scatter_nd,
+    "Compress": compress,
     "ReverseSequence": reverse_sequence, "DepthToSpace": depth_to_space,
     "SpaceToDepth": space_to_depth, "Concat": concat, "Split": split, "Resize": resize, "Pad": pad,
     "ArgMax": arg_extreme, "ArgMin": arg_extreme, "TopK": top_k, "Constant": constant,

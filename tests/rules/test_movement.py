@@ -181,3 +181,38 @@ def test_a_scale_that_is_no_constant_blocks(op: str) -> None:
     assert_rewritten(model, {"QuantizeLinear": 1, "DequantizeLinear": 1}, feeds=feeds)
     if op == "Transpose":
         assert not np.array_equal(run(model, feeds[1])["y"], codes.T)
+
+
+def scattered(
+    op: str, updates: Grid | float, opset: int = 19, x: Grid = G, **attributes: Any
+) -> ModelProto:
+    """Updates are a quantized graph input, or a constant."""
+    b = Builder(opset)
+    shape = (2, 1) if op == "ScatterElements" else (1, 3)
+    indices = b.constant([[2], [0]] if op == "ScatterElements" else [[1]], "i64")
+    u = (
+        b.dq(b.input("u", updates.type, shape), updates)
+        if isinstance(updates, Grid)
+        else b.constant(np.full(shape, updates), "f32")
+    )
+    v = b.dq(b.input("x", x.type, (2, 3)), x)
+    axis = {"axis": 1} if op == "ScatterElements" else {}
+    b.q(b.node(op, [v, indices, u], **axis, **attributes), x, b.output("y", x.type))
+    return b.model()
+
+
+@pytest.mark.parametrize("op", ["ScatterElements", "ScatterND"])
+@pytest.mark.parametrize("opset", [11, 13, 16, 24])
+def test_scatter(op: str, opset: int) -> None:
+    for updates in (G, 0.123, -100.0):
+        assert_rewritten(scattered(op, updates, opset), GONE | {op: 1})
+    if opset >= 16:
+        assert_rewritten(scattered(op, G, opset, reduction="none"), GONE | {op: 1})
+
+
+@pytest.mark.parametrize("op", ["ScatterElements", "ScatterND"])
+def test_scatter_that_stays(op: str) -> None:
+    other = Grid(scale=0.04, zero_point=7)
+    assert_rewritten(scattered(op, other), {"DequantizeLinear": 2})
+    assert_rewritten(scattered(op, G, reduction="add"), {"DequantizeLinear": 2})
+    assert_rewritten(scattered(op, float("nan")), {"DequantizeLinear": 1})

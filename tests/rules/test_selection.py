@@ -159,3 +159,30 @@ def test_resize_linear_stays() -> None:
     scales = (np.array([1, 1, 2, 1.5]), "f32")
     model = unary("Resize", G, G, extra=[(np.zeros(0), "f32"), scales], mode="linear")
     assert_rewritten(model, {"Resize": 1, "DequantizeLinear": 1})
+
+
+def top_k(grid: Grid, opset: int = 19, indices: bool = True, **attributes: Any) -> ModelProto:
+    b = Builder(opset)
+    v = b.dq(b.input("x", grid.type, (4, 60)), grid)
+    outputs = ["v", b.output("i", "i64") if indices else "unused"]
+    v = b.node("TopK", [v, b.constant([3], "i64")], outputs, **attributes)
+    b.q(v, grid, b.output("y", grid.type))
+    return b.model()
+
+
+def with_ties(grid: Grid) -> list[dict[str, Any]]:
+    dtype = {"u8": np.uint8, "i8": np.int8}[grid.type]
+    return [{"x": np.random.default_rng(n).integers(0, n, (4, 60)).astype(dtype)} for n in (4, 99)]
+
+
+@pytest.mark.parametrize("indices", [True, False])
+@pytest.mark.parametrize("opset", [11, 19, 24])
+@pytest.mark.parametrize("grid", [G, Grid("i8", 0.05, -3)])
+@pytest.mark.parametrize("attributes", [{}, {"largest": 0}, {"axis": 0, "sorted": 1}])
+def test_top_k(indices: bool, opset: int, grid: Grid, attributes: dict[str, int]) -> None:
+    model = top_k(grid, opset, indices, **attributes)
+    assert_rewritten(model, GONE | {"TopK": 1}, feeds=with_ties(grid))
+
+
+def test_top_k_of_a_decreasing_tensor_stays() -> None:
+    assert_rewritten(top_k(NEGATIVE), {"DequantizeLinear": 1}, feeds=with_ties(G))
