@@ -233,6 +233,8 @@ def reduce_(site: Site) -> None:
     x = _shape(site, (2, 3), (1, 2, 3), (4,), (1, 2, 2, 3))
     rank = len(x)
     axes = [[0], [rank - 1], [-1], *([[2, 3], [-2, -1], [0, 1]] if rank == 4 else [])]
+    if rank > 2:
+        axes.append(list(range(1, rank - 1)))
     site.attribute("keepdims", (0, 1))
     since = 13 if site.node.op == "ReduceSum" else 18
     if site.opset < since:

@@ -303,6 +303,8 @@ def _is_input(tensor: Tensor) -> bool:
 
 def _is_output(tensor: Tensor) -> bool:
     structure = tensor.world.structure
+    if tensor.slot in structure.shown | structure.hidden:
+        return tensor.slot in structure.shown
     if tensor.slot in structure.roots:
         raise _Unknown  # what stands around the pattern is settled last
     return False
@@ -310,7 +312,7 @@ def _is_output(tensor: Tensor) -> bool:
 
 def _use_count(tensor: Tensor) -> int:
     structure = tensor.world.structure
-    if tensor.slot in structure.roots:
+    if tensor.slot in structure.roots or tensor.slot in structure.shared:
         raise _Unknown
     return len(list(structure.consumers(tensor.slot)))
 
@@ -383,6 +385,7 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "sqrt": lambda v: np.sqrt(_array(v)),
     "round_even": lambda v: np.rint(_array(v)),
     "constant": lambda value, dtype: np.asarray(value),
+    "axes_of": lambda axes, rank: tuple(sorted({int(a) % rank for a in _array(axes)})),
     "full": lambda dims, value, dtype: np.full([int(n) for n in dims], value),
     "close": _close,
     "rank": lambda t: len(_shape(t)),

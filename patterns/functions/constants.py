@@ -110,6 +110,13 @@ def computations() -> tuple[Function, ...]:
             "The integers from first up to end, without end.",
             lambda first, end: tuple(range(int(first), int(end))),
         ),
+        Function(
+            "axes_of",
+            (axes, number("rank")),
+            Result.LIST,
+            "A list of axes, counted from 0 and in ascending order.",
+            _axes_of,
+        ),
         Function("reshape", (t, dims), Result.TENSOR, "t in another shape.", _reshape),
         Function(
             "transpose",
@@ -177,6 +184,13 @@ def _abs(t: Any) -> Any:
     array = np.asarray(t)
     integers = array.dtype in RANGES or array.dtype.kind in "biu"
     return np.abs(array.astype(np.int64) if integers else array)
+
+
+def _axes_of(axes: Any, rank: Any) -> tuple[int, ...] | None:
+    found = {int(each) for each in np.atleast_1d(axes)}
+    if any(not -rank <= each < rank for each in found):
+        return None
+    return tuple(sorted(each % int(rank) for each in found))
 
 
 def _full(dims: Any, number: Any, kind: int) -> Any:

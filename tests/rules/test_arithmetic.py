@@ -164,18 +164,56 @@ def test_clamps_of_codes(op: str, extra: list[tuple[float, str]], made: str) -> 
     assert_rewritten(unary(op, G, G, shape=(256,), extra=extra), GONE | {made: 1}, 0, feeds=ALL)
 
 
-@pytest.mark.parametrize("opset", [13, 18])
-@pytest.mark.parametrize("axes", [[2, 3], [-2, -1]])
-def test_reduce_mean(opset: int, axes: list[int]) -> None:
+def mean(
+    axes: list[int], keepdims: int, shape: tuple[int | str, ...], opset: int, x: Grid = G
+) -> ModelProto:
     extra: list[tuple[list[int], str]]
     attributes: dict[str, Any]
     extra, attributes = ([(axes, "i64")], {}) if opset >= 18 else ([], {"axes": axes})
-    model = unary("ReduceMean", G, Y, opset=opset, extra=extra, **attributes)
-    assert_rewritten(model, GONE | {f"{MS}::QLinearGlobalAveragePool": 1}, 1)
+    y = Grid(x.type, 0.03, 3)
+    return unary(
+        "ReduceMean", x, y, shape=shape, opset=opset, extra=extra, keepdims=keepdims, **attributes
+    )
 
 
-def test_reduce_mean_of_other_axes_stays() -> None:
-    assert_rewritten(unary("ReduceMean", G, Y, extra=[([1, 2], "i64")]), {"ReduceMean": 1})
+@pytest.mark.parametrize("opset", [11, 13, 18, 24])
+@pytest.mark.parametrize("keepdims", [1, 0])
+@pytest.mark.parametrize(
+    ("shape", "axes"),
+    [
+        ((2, 3, 5, 4), [2, 3]),
+        (("n", 3, "h", 4), [-1, -2]),
+        ((2, 3, 5), [2]),
+        ((2, 3, 5), [-1]),
+        ((2, 3, 5), [1]),
+        (("n", "t", 5), [-2]),
+        ((2, 3, 5, 4), [2, 1]),
+        ((2, 3, 2, 2, 3), [2, 3, 4]),
+        ((7, 5), [1]),
+        (("n", 5), [-1]),
+    ],
+)
+def test_reduce_mean(
+    opset: int, keepdims: int, shape: tuple[int | str, ...], axes: list[int]
+) -> None:
+    model = mean(axes, keepdims, shape, opset)
+    counts = GONE | {f"{MS}::QLinearGlobalAveragePool": 1, "ReduceMean": 0}
+    assert_rewritten(model, counts | {"Squeeze": 1 - keepdims}, 1)
+
+
+@pytest.mark.parametrize(
+    ("shape", "axes"), [((2, 3, 5, 4), [0, 1]), ((2, 3, 5, 4), [3]), ((4,), [0]), ((7, "d"), [1])]
+)
+@pytest.mark.parametrize("keepdims", [1, 0])
+def test_reduce_mean_that_stays(
+    shape: tuple[int | str, ...], axes: list[int], keepdims: int
+) -> None:
+    assert_rewritten(mean(axes, keepdims, shape, 18), {"ReduceMean": 1, "QuantizeLinear": 1}, 0)
+
+
+def test_reduce_mean_of_int8() -> None:
+    counts = GONE | {f"{MS}::QLinearGlobalAveragePool": 1}
+    assert_rewritten(mean([1], 0, (2, 3, 5), 19, Grid("i8", 0.05, -3)), counts, 1)
 
 
 @pytest.mark.parametrize("bias", [False, True])
