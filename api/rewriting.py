@@ -130,7 +130,20 @@ def rewrite(
 
     Raises FileError, ModelError or RuleError, each with one sentence that says what is wrong.
     """
-    recipe = Recipe(
+    recipe = recipe_of(packs, rules, options, only, skip, allow_python)
+    return rewrite_by(recipe.prepare(), model, progress)
+
+
+def recipe_of(
+    packs: PackLike | Sequence[PackLike],
+    rules: str | PathLike[str] | Sequence[str | PathLike[str]],
+    options: Mapping[str, Setting],
+    only: Sequence[str],
+    skip: Sequence[str],
+    allow_python: bool,
+) -> Recipe:
+    """The arguments of `rewrite`, of which some may be given alone."""
+    return Recipe(
         packs=_as_tuple(packs),
         rules=_as_tuple(rules),
         options=options,
@@ -138,7 +151,6 @@ def rewrite(
         skip=tuple(skip),
         allow_python=allow_python,
     )
-    return rewrite_by(recipe.prepare(), model, progress)
 
 
 def _as_tuple(one_or_more: T | Sequence[T]) -> tuple[T, ...]:

@@ -14,9 +14,9 @@ from qrewrite.engine.errors import QrewriteError
 from qrewrite.report import Report, fired_table, html_page, ops_table, record, totals
 
 if TYPE_CHECKING:
+    from qrewrite.commands.compare import Blamer, Verified
     from qrewrite.rewriting import Recipe
     from qrewrite.targets import Target
-    from qrewrite.testing.compare import Comparison
 
 SOME_FAILED = 2
 BEYOND_CLAIMS = 1
@@ -57,6 +57,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     add("--jobs", type=_positive, metavar="N", help="models worked on at a time (one a CPU)")
     add("--verify", action="store_true", help="run the models before and after and compare them")
     add("--inputs", metavar="FILE.npz", help="what to run them on (keys: input or case|input)")
+    add("--blame", action="store_true", help="find the rewrite that is wrong, and save where it is")
+    add("--blame-dir", metavar="DIR", help="where it is saved (beside OUT)")
     parser.set_defaults(run=run)
 
 
@@ -80,24 +82,25 @@ def run(arguments: argparse.Namespace) -> int:
     reports = run_all(recipe, targets, arguments.jobs)
     if arguments.report:
         _write_report(Path(arguments.report), reports)
-    compared: list[Comparison | None] = [None] * len(reports)
+    verified: list[Verified | None] = [None] * len(reports)
     if arguments.verify:
-        compared = compare.compare_reports(reports, arguments.inputs)
+        program, blamer = recipe.prepare(), _blamer(arguments)
+        verified = compare.verify_reports(program, reports, arguments.inputs, blamer)
     if arguments.json:
-        found = [None if each is None else compare.record(each) for each in compared]
+        found = [None if each is None else compare.record(each) for each in verified]
         rows = zip(reports, found, strict=True)
         print_json([record(report) | ({"verify": each} if each else {}) for report, each in rows])
     else:
-        for report, each in zip(reports, compared, strict=True):
+        for report, each in zip(reports, verified, strict=True):
             _print(report)
             if each is not None:
-                compare.print_comparison(each)
+                compare.print_verified(each, arguments.blame)
     for report in reports:
         if report.error:
             print(f"qrewrite: {report.error}", file=sys.stderr)
     if any(report.error for report in reports):
         return SOME_FAILED
-    return BEYOND_CLAIMS if any(each is not None and not each.passed for each in compared) else 0
+    return BEYOND_CLAIMS if any(each is not None and not each.passed for each in verified) else 0
 
 
 def _check_usage(arguments: argparse.Namespace) -> None:
@@ -110,6 +113,10 @@ def _check_usage(arguments: argparse.Namespace) -> None:
         raise UsageError("--verify compares the file that is written: it needs -o OUT")
     if arguments.inputs and not arguments.verify:
         raise UsageError("--inputs belongs to --verify")
+    if arguments.blame and not arguments.verify:
+        raise UsageError("--blame belongs to --verify")
+    if arguments.blame_dir and not arguments.blame:
+        raise UsageError("--blame-dir belongs to --blame")
     if arguments.verify:
         from qrewrite.commands.compare import check_inputs
 
@@ -130,6 +137,15 @@ def _keep_originals(targets: Sequence[Target]) -> None:
                 f"--verify compares {str(target.model)!r} with the result:"
                 " write that to another file than the model itself"
             )
+
+
+def _blamer(arguments: argparse.Namespace) -> Blamer | None:
+    from qrewrite.commands.compare import Blamer
+
+    if not arguments.blame:
+        return None
+    folder = Path(arguments.blame_dir) if arguments.blame_dir else None
+    return Blamer(Path(arguments.output), folder)
 
 
 def recipe_of(arguments: argparse.Namespace) -> Recipe:

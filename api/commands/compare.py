@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,9 @@ from qrewrite.commands.verify import need_extra
 from qrewrite.engine.errors import QrewriteError
 
 if TYPE_CHECKING:
+    from qrewrite.commands.blame import SavedBlame
     from qrewrite.report import Report
+    from qrewrite.rewriting import Program
     from qrewrite.testing.compare import Comparison
 
 
@@ -25,12 +28,84 @@ def check_inputs(path: str | None) -> None:
         raise CompareError(f"{path}: there is no such file")
 
 
-def compare_reports(reports: Sequence[Report], inputs: str | None) -> list[Comparison | None]:
-    """One comparison a report; None where there is no result to compare."""
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """What came of running a model before and after."""
+
+    comparison: Comparison | None
+    """None if the result does not run."""
+    problem: str = ""
+    """Why it does not."""
+    blame: SavedBlame | None = None
+
+    @property
+    def passed(self) -> bool:
+        return self.comparison is not None and self.comparison.passed
+
+
+@dataclass(frozen=True, slots=True)
+class Blamer:
+    """Where what is found about the rewrite that is to blame is saved."""
+
+    output: Path
+    """Where results are written: a file, or the folder of several."""
+    folder: Path | None
+    """Where what is found is saved, if not beside the result."""
+
+    def place(self, result: Path) -> Path:
+        """The path of what is saved, without ending."""
+        inside = result.relative_to(self.output) if self.output.is_dir() else Path(result.name)
+        if self.folder is None:
+            return result.with_name(f"{result.stem}.blame")
+        return self.folder / f"{'.'.join(inside.with_suffix('').parts)}.blame"
+
+
+def verify_reports(
+    program: Program, reports: Sequence[Report], inputs: str | None, blamer: Blamer | None
+) -> list[Verified | None]:
+    """One verdict a report; None where there is no result to compare."""
     given = None if inputs is None else _cases(inputs)
     return [
-        None if each.error or each.output is None else _compare(each, given) for each in reports
+        None if each.error or each.output is None else _verify(program, each, given, blamer)
+        for each in reports
     ]
+
+
+def _verify(
+    program: Program, report: Report, inputs: list[dict[str, Any]] | None, blamer: Blamer | None
+) -> Verified:
+    from qrewrite.testing.sessions import CannotRun
+
+    try:
+        found = Verified(_compare(program, report, inputs))
+    except CannotRun as problem:
+        found = Verified(None, f"{report.output}: cannot be compared: {problem}")
+    if not found.passed and blamer is not None:
+        return replace(found, blame=_blame(program, report, inputs, blamer))
+    if found.comparison is None:
+        raise CompareError(found.problem)
+    return found
+
+
+def _blame(
+    program: Program, report: Report, inputs: list[dict[str, Any]] | None, blamer: Blamer
+) -> SavedBlame | None:
+    import onnx
+
+    from qrewrite.commands.blame import save_blame
+    from qrewrite.testing.blame import blame_program
+    from qrewrite.testing.sessions import CannotRun
+
+    assert report.output is not None
+    try:
+        found = blame_program(program, onnx.load(report.model), inputs)
+    except CannotRun as problem:
+        raise CompareError(f"{report.model}: cannot be compared: {problem}") from None
+    if found is None:
+        return None
+    if blamer.folder is not None:
+        blamer.folder.mkdir(parents=True, exist_ok=True)
+    return save_blame(found, blamer.place(Path(report.output)))
 
 
 def _cases(path: str) -> list[dict[str, Any]]:
@@ -45,40 +120,62 @@ def _cases(path: str) -> list[dict[str, Any]]:
         raise CompareError(f"{path}: cannot be read as an npz file: {problem}") from None
 
 
-def _compare(report: Report, inputs: list[dict[str, Any]] | None) -> Comparison:
+def _compare(program: Program, report: Report, inputs: list[dict[str, Any]] | None) -> Comparison:
     import onnx
 
-    from qrewrite.testing.compare import compare_models
-    from qrewrite.testing.sessions import CannotRun
+    from qrewrite.testing.compare import claims_of, compare_models
+    from qrewrite.testing.replay import rounded_model
 
-    assert report.output is not None
-    fired = report.summary.fired if report.summary is not None else ()
-    lossy = [each.rule for each in fired if each.claim.startswith("lossy")]
-    try:
-        before, after = onnx.load(report.model), onnx.load(report.output)
-        return compare_models(before, after, inputs, lossy=lossy)
-    except CannotRun as problem:
-        raise CompareError(f"{report.output}: cannot be compared: {problem}") from None
+    assert report.output is not None and report.summary is not None
+    claims = claims_of(program.pack)
+    made = {each.node: each.rule for each in report.summary.made}
+    before, after = onnx.load(report.model), onnx.load(report.output)
+    rounded = rounded_model(program, before)
+    return compare_models(before, after, inputs, claims=claims, made=made, rounded=rounded)
 
 
-def record(comparison: Comparison) -> dict[str, object]:
-    return {
-        "outputs": [
-            {
-                "name": each.name,
-                "largest": each.largest,
-                "mean": each.mean,
-                "unit": each.unit,
-                "cosine": each.cosine,
-            }
-            for each in comparison.outputs
-        ],
-        "nodes_judged": comparison.nodes,
-        "beyond": list(comparison.beyond),
-    }
+def record(verified: Verified) -> dict[str, object]:
+    from qrewrite.commands import blame
+
+    found: dict[str, object] = {}
+    comparison = verified.comparison
+    if comparison is None:
+        found["problem"] = verified.problem
+    else:
+        found = {
+            "outputs": [
+                {
+                    "name": each.name,
+                    "largest": each.largest,
+                    "mean": each.mean,
+                    "unit": each.unit,
+                    "cosine": each.cosine,
+                }
+                for each in comparison.outputs
+            ],
+            "nodes_judged": comparison.nodes,
+            "beyond": list(comparison.beyond),
+        }
+    if verified.blame is not None:
+        found["blame"] = blame.record(verified.blame)
+    return found
 
 
-def print_comparison(comparison: Comparison) -> None:
+def print_verified(verified: Verified, blamed: bool) -> None:
+    """`blamed`: somebody was looked for."""
+    from qrewrite.commands.blame import print_blame
+
+    if verified.comparison is None:
+        print(f"{verified.problem}\n")
+    else:
+        _print_comparison(verified.comparison)
+    if verified.blame is not None:
+        print_blame(verified.blame)
+    elif blamed and not verified.passed:
+        print("no rewrite of this run is to blame by itself\n")
+
+
+def _print_comparison(comparison: Comparison) -> None:
     from qrewrite.console import Table, print_table
 
     rows = tuple(

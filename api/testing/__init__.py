@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from .blame import Blame, blame
     from .compare import Comparison, compare_models
     from .equivalence import assert_equivalent, assert_idempotent
     from .matching import models_matching, near_misses
@@ -16,10 +17,12 @@ if TYPE_CHECKING:
     from .suite import assert_rule_holds, rule_names
 
 _HOMES = {
+    "Blame": "blame",
     "Comparison": "compare",
     "assert_equivalent": "equivalence",
     "assert_idempotent": "equivalence",
     "assert_rule_holds": "suite",
+    "blame": "blame",
     "compare_models": "compare",
     "models_matching": "matching",
     "near_misses": "matching",
@@ -28,10 +31,12 @@ _HOMES = {
 }
 
 __all__ = [
+    "Blame",
     "Comparison",
     "assert_equivalent",
     "assert_idempotent",
     "assert_rule_holds",
+    "blame",
     "compare_models",
     "models_matching",
     "near_misses",

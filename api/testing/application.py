@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from onnx import ModelProto
 
 from qrewrite.engine.emit import to_proto
-from qrewrite.engine.fixpoint import run
+from qrewrite.engine.fixpoint import Filter, run
 from qrewrite.engine.io import read_model
 from qrewrite.engine.protocols import Matcher, Phase, Rule
 from qrewrite.patterns.declared_ops import declared_schema
@@ -39,9 +39,11 @@ class Applier:
         self._schemas = tuple(map(declared_schema, self.pack.declarations.values()))
 
     def apply(
-        self, model: ModelProto, options: Mapping[str, object], seed: int | None = None
-    ) -> Rewritten:
-        """The rewritten model; `model` is left as it is.  `seed` shuffles the nodes."""
+        self, model: ModelProto, options: Mapping[str, object], seed: int | None = None,
+        filter: Filter | None = None,
+    ) -> Rewritten:  # fmt: skip
+        """The rewritten model; `model` is left as it is.  `seed` shuffles the nodes, `filter` says
+        where which rule may fire."""
         copy = ModelProto()
         copy.CopyFrom(model)
         view = read_model(copy, declared=self._schemas)
@@ -52,7 +54,7 @@ class Applier:
             if self.rule is not None:
                 phases = [_Alone(phase, self.rule.name) for phase in phases]
             self._compiled[key] = phases
-        outcome = run(view, self._compiled[key], values, seed=seed, checked=True)
+        outcome = run(view, self._compiled[key], values, filter=filter, seed=seed, checked=True)
         fired = len(outcome.applied)
         rules = tuple(f"{each.pack}/{each.rule}" for each in outcome.applied)
         refused = tuple(reason for _, reason in outcome.refused)

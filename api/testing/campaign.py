@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,11 +20,11 @@ from onnx import ModelProto
 import qrewrite
 from qrewrite.engine.errors import QrewriteError
 from qrewrite.patterns.pack import Pack
-from qrewrite.patterns.syntax import Lossy
+from qrewrite.patterns.syntax import Claim
 
 from .application import Applier
 from .case import Case, feeds
-from .compare import compare_models
+from .compare import claims_of, compare_models
 from .draws import RandomDraw
 from .equivalence import op_counts
 from .random_models import random_model
@@ -52,13 +52,13 @@ def campaign(pack: Pack, models: int, seed: int, out: Path | None = None) -> Fig
     """Run so many models; those with a problem are written to `out`."""
     figures = Figures()
     applier = Applier(pack)
-    lossy = [rule.full_name for rule in pack.rules if isinstance(rule.rule.claim, Lossy)]
+    claims = claims_of(pack)
     for index in range(models):
         draw = RandomDraw(f"{seed} {index}")
         model, pinned = random_model(pack, pack.rules, PIECES, draw)
         if not model.graph.node:
             continue
-        problem = _one(figures, applier, lossy, model, pinned, index)
+        problem = _one(figures, applier, claims, model, pinned, index)
         if problem:
             figures.problems.append(f"model {index}: {problem}")
             if out is not None:
@@ -68,7 +68,7 @@ def campaign(pack: Pack, models: int, seed: int, out: Path | None = None) -> Fig
 
 
 def _one(
-    figures: Figures, applier: Applier, lossy: Sequence[str], model: ModelProto,
+    figures: Figures, applier: Applier, claims: Mapping[str, Claim | None], model: ModelProto,
     pinned: dict[str, Array], index: int,
 ) -> str:  # fmt: skip
     """Count one model; what is wrong, or ""."""
@@ -84,7 +84,7 @@ def _one(
         figures.firings += once.fired
         figures.fired.update(set(once.rules))
         onnx.checker.check_model(once.model, full_check=True)
-        found = compare_models(model, once.model, inputs, lossy=lossy)
+        found = compare_models(model, once.model, inputs, claims=claims)
         figures.nodes += found.nodes
         if not found.passed:
             return "; ".join(found.beyond)

@@ -7,21 +7,22 @@ bodies of If, Loop and Scan as well.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 import numpy as np
 from onnx import ModelProto, numpy_helper
 
+from qrewrite.patterns.pack import Pack
+from qrewrite.patterns.syntax import Claim
+
 from .bodies import Opened, Opener, by_owner
 from .claims import Tolerance
 from .comparison import recoded
-from .node_by_node import judge_nodes
+from .node_by_node import CLAIMED, Allowance, judge_nodes
 from .reference import DEQUANTIZERS
 from .sessions import Array, Arrays
-
-CLAIMED = Tolerance(1, 1.0, 1e-4)
-"""What the rules that ship claim at most of one node."""
 
 
 @dataclass(frozen=True)
@@ -55,18 +56,24 @@ class Comparison:
 
 def compare_models(
     before: ModelProto, after: ModelProto, inputs: Sequence[Arrays] | None = None, *,
-    allowed: Tolerance = CLAIMED, lossy: Sequence[str] = (), seed: int = 0,
+    allowed: Tolerance = CLAIMED, claims: Mapping[str, Claim | None] = MappingProxyType({}),
+    made: Mapping[str, str] = MappingProxyType({}), rounded: ModelProto | None = None,
+    seed: int = 0,
 ) -> Comparison:  # fmt: skip
     """Compare two models on the same inputs, random ones where none are given.
 
-    `lossy`: names (``pack/rule``) of rules that rounded tensors: nodes they had a part in are not
-    judged, nor any that sums where the model does not say which rule made it (below IR version 10).
+    `allowed`: how far a node may be off; `claims`: what rules (``pack/rule``) claim instead, where
+    it is known which made a node.  `made`: the rules that made each node of `after`, separated by
+    spaces; where it is silent the model says it, from IR version 10 on.  `rounded`: `before` with
+    what lossy rules rounded; nodes that these had a part in are held against it, too.
     Raises CannotRun if onnxruntime cannot load or run one of them.
     """
     cases = (
         list(inputs) if inputs is not None else [random_inputs(before, seed + i) for i in range(2)]
     )
+    allowance = Allowance(allowed, claims, made)
     left, right = Opener(before), Opener(after)
+    middle = None if rounded is None else Opener(rounded)
     outputs = [value.name for value in before.graph.output]
     rows: dict[str, list[tuple[Array, Array]]] = {name: [] for name in outputs}
     beyond: dict[str, str] = {}
@@ -75,7 +82,10 @@ def compare_models(
         expected, actual = left.run(case), right.run(case)
         for name in outputs:
             rows[name].append((expected[0].values[name], actual[0].values[name]))
-        for node, problem in judge_graphs(expected, actual, allowed, lossy):
+        found = [*judge_graphs(expected, actual, allowance)]
+        if middle is not None:
+            found += judge_graphs(middle.run(case), actual, replace(allowance, rounded=True))
+        for node, problem in found:
             judged.add(node)
             if problem:
                 beyond.setdefault(node, f"{node}: {problem}")
@@ -85,7 +95,7 @@ def compare_models(
 
 
 def judge_graphs(
-    before: Sequence[Opened], after: Sequence[Opened], allowed: Tolerance, lossy: Sequence[str]
+    before: Sequence[Opened], after: Sequence[Opened], allowance: Allowance
 ) -> Iterator[tuple[str, str]]:
     """Name and problem ("": none) of each new node that can be judged, of all graphs."""
     others = by_owner(after)
@@ -93,7 +103,12 @@ def judge_graphs(
         other = others.get(one.owner)
         if other is not None:
             known = {**one.feeds, **_recoded(one.values, other.values)}
-            yield from judge_nodes(one.model, other.model, known, allowed, lossy)
+            yield from judge_nodes(one.model, other.model, known, allowance)
+
+
+def claims_of(pack: Pack) -> dict[str, Claim | None]:
+    """What each rule of a pack claims, by ``pack/rule``."""
+    return {rule.full_name: rule.rule.claim for rule in pack.rules}
 
 
 def random_inputs(model: ModelProto, seed: int) -> dict[str, Array]:
@@ -107,7 +122,7 @@ def random_inputs(model: ModelProto, seed: int) -> dict[str, Array]:
         if value.name in known:
             continue
         tensor = value.type.tensor_type
-        shape = [dim.dim_value or 1 for dim in tensor.shape.dim]
+        shape = [max(dim.dim_value, 1) for dim in tensor.shape.dim]
         dtype = helper.tensor_dtype_to_np_dtype(tensor.elem_type)
         if dtype.kind in "iu":
             low, high = (

@@ -197,3 +197,74 @@ def test_verify_compares_the_result_with_the_model(folder: Path) -> None:
     outcome = qrewrite(*words, folder=folder)
     assert outcome.status == 0, outcome.stdout + outcome.stderr
     assert "cosine" in outcome.stdout
+
+
+WRONG = (
+    "rule add_on_grid_of_operand priority 9 { y = Q(Add(DQ(a), DQ(b)))\n"
+    " where a.type == u8, b.type == u8, y.type == u8, per_tensor(a, b, y)\n"
+    " => y = com.microsoft::QLinearAdd(a, a.scale, y.zero_point, b, b.scale, b.zero_point,\n"
+    "                                  y.scale, b.zero_point)\n"
+    " within 1 quantum of y }\n"
+)
+
+
+def chain() -> onnx.ModelProto:
+    """`add_model`, and the sum added to itself on another grid, which `WRONG` gets wrong."""
+    nodes = [
+        onnx.helper.make_node("DequantizeLinear", ["q", "s", "z"], ["fq"], name="dq_q"),
+        onnx.helper.make_node("Add", ["fq", "fq"], ["twice"], name="double"),
+        onnx.helper.make_node("QuantizeLinear", ["twice", "s", "zero"], ["y"], name="q_y"),
+    ]
+    model = add_model(extra=nodes)
+    zero = onnx.helper.make_tensor("zero", onnx.TensorProto.UINT8, [], [7])
+    model.graph.initializer.append(zero)
+    model.graph.output.append(
+        onnx.helper.make_tensor_value_info("y", onnx.TensorProto.UINT8, [2, 3])
+    )
+    return model
+
+
+def test_blame_names_rule_and_node_and_saves_the_fault(folder: Path) -> None:
+    onnx.save(chain(), folder / "model.onnx")
+    (folder / "wrong.rules").write_text(WRONG)
+    words = ("apply", "model.onnx", "-o", "out.onnx", "--rules", "wrong.rules", *PACK)
+    outcome = qrewrite(*words, "--verify", "--blame", folder=folder)
+    assert outcome.status == 1, outcome.stderr
+    assert "rule    wrong/add_on_grid_of_operand" in outcome.stdout
+    assert "at      wrong.rules:1:1" in outcome.stdout
+    assert "node    double (Add)" in outcome.stdout
+    assert "without this rule no node is beyond the claims" in outcome.stdout
+    assert max(map(len, outcome.stdout.splitlines())) <= 120
+    assert ops(folder / "out.blame.onnx") == ["Add", *PLAIN[1:2], "QuantizeLinear"]
+    assert ops(folder / "out.blame.after.onnx") == FUSED
+    command = outcome.stdout.splitlines()[-2].split()
+    assert command[:2] == ["qrewrite", "diff"]
+    shown = qrewrite(*command[1:], folder=folder)
+    assert shown.status == 1 and " y " in f" {shown.stdout.splitlines()[-1]} "
+    saved = {path.name: path.read_bytes() for path in folder.glob("out.blame.*")}
+    assert len(saved) == 3
+    qrewrite(*words, "--verify", "--blame", "--blame-dir", "found", folder=folder)
+    assert {p.name: p.read_bytes() for p in (folder / "found").iterdir()} == saved
+
+
+def test_blame_as_json_and_with_nothing_wrong(folder: Path) -> None:
+    onnx.save(chain(), folder / "model.onnx")
+    (folder / "wrong.rules").write_text(WRONG)
+    words = ("apply", "model.onnx", "-o", "out.onnx", *PACK, "--verify", "--blame", "--json")
+    fine = qrewrite(*words, folder=folder)
+    assert fine.status == 0
+    assert "blame" not in json.loads(fine.stdout)[0]["verify"]
+    assert not list(folder.glob("*.blame.*"))
+    outcome = qrewrite(*words, "--rules", "wrong.rules", folder=folder)
+    assert outcome.status == 1
+    found = json.loads(outcome.stdout)[0]["verify"]["blame"]
+    assert (found["rule"], found["node"]) == ("wrong/add_on_grid_of_operand", "double")
+    assert (found["rewrite"], found["rewrites"]) == (2, 2)
+    assert found["beyond_without_rule"] == 0 and found["alone"] and found["halved"]
+    assert found["before"] == "out.blame.onnx"
+
+
+@pytest.mark.parametrize("words", [["--blame"], ["--verify", "--blame-dir", "d"]])
+def test_blame_belongs_to_verify(folder: Path, words: list[str]) -> None:
+    outcome = qrewrite("apply", "model.onnx", "-o", "out.onnx", *PACK, *words, folder=folder)
+    assert_refused(outcome, "belongs to")
