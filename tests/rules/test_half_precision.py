@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -11,7 +9,7 @@ from .checks import assert_rewritten
 from .graphs import Builder, Grid
 from .islands import ISLANDS, MOVEMENT, assert_island, island
 
-ORDER = {"MaxPool", "ReduceMax", "ReduceMin", "ArgMax"}
+CHOICE = {"MaxPool", "ReduceMax", "ReduceMin", "ArgMax", "Where"}
 
 
 @pytest.mark.parametrize("name", ISLANDS)
@@ -19,7 +17,7 @@ ORDER = {"MaxPool", "ReduceMax", "ReduceMin", "ArgMax"}
 def test_islands(name: str, grid: Grid) -> None:
     model = island(name, grid, grid, floats="f16")
     scale = float(np.float16(grid.scale))
-    assert_island(name, model, scale, fused=name in MOVEMENT | ORDER)
+    assert_island(name, model, scale, fused=name in MOVEMENT | CHOICE)
 
 
 def transposed(grid: Grid) -> Builder:
@@ -51,12 +49,3 @@ def test_every_code_comes_back(scale: float, zero_point: int) -> None:
 def test_grids_that_lose_codes_stay(grid: Grid) -> None:
     model = transposed(grid).model()
     assert_rewritten(model, {"Transpose": 1, "DequantizeLinear": 1, "QuantizeLinear": 1})
-
-
-def test_a_quantizer_moves_before_movement() -> None:
-    b = Builder(21, scale_type="f16")
-    grid = Grid("u8", 0.05, 3)
-    v = b.node("Sqrt", [b.input("x", "f16", (3, 4))])
-    v = b.q(b.node("Transpose", [v]), grid)
-    b.q(b.node("Flatten", [b.dq(v, grid)]), replace(grid), b.output("y", "u8"))
-    assert_rewritten(b.model(), {"QuantizeLinear": 1, "DequantizeLinear": 0})

@@ -17,13 +17,15 @@ FUSED = {NBITS: 1, "MatMul": 0, "Gemm": 0, "Add": 0, "DequantizeLinear": 0}
 ROWS, COLUMNS = 40, 6
 SCALES = [0.01, 0.02, 0.005, 0.03, 0.01, 0.02]
 
+INT4 = Grid("i4", SCALES, None, axis=1)
+
 
 @dataclass(frozen=True)
 class Narrow:
     """A float input times a weight of few bits; `added`: an Add of this behind it."""
 
     op: str = "MatMul"
-    w: Grid = Grid("i4", SCALES, None, axis=1)
+    w: Grid = INT4
     a: Grid | None = None
     y: Grid | None = None
     bias: ArrayLike | None = None
