@@ -234,6 +234,8 @@ KERNELS: dict[str, Kernel] = {
     "Div": _binary(np.divide),
     "Neg": _unary(np.negative),
     "Abs": _unary(np.abs),
+    "Sqrt": _unary(np.sqrt),
+    "Reciprocal": _unary(np.reciprocal),
     "Max": _extreme(np.maximum),
     "Min": _extreme(np.minimum),
     "Identity": _identity,

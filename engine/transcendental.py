@@ -46,7 +46,8 @@ def _moved(function: Function, slack: float) -> Kernel:
 
 
 def _with_slack(exact: Array, inexact: Any, slack: float) -> Array:
-    return np.asarray(exact + np.where(inexact, slack * np.maximum(np.abs(exact), 1), 0))
+    error = np.where(np.isfinite(exact) & inexact, slack * np.maximum(np.abs(exact), 1), 0)
+    return np.asarray(exact + error)
 
 
 def _pow(slack: float) -> Kernel:

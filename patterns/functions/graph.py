@@ -43,6 +43,14 @@ def functions() -> tuple[Function, ...]:
             _dim,
         ),
         Function("shape", (value("v"),), Result.LIST, "The dimensions of v.", _shape),
+        Function(
+            "reshape_dims",
+            (value("v"),),
+            Result.LIST,
+            "The dimensions of v as Reshape takes them: -1 for the one that is not known. none if "
+            "several are not, or one is 0.",
+            _reshape_dims,
+        ),
         Function("size", (value("v"),), Result.NUMBER, "The number of elements of v.", _size),
     )
 
@@ -84,6 +92,13 @@ def _shape(v: Any) -> tuple[int, ...] | None:
         return None
     known = tuple(size for size in shape if size is not None)
     return known if len(known) == len(shape) else None
+
+
+def _reshape_dims(v: Any) -> tuple[int, ...] | None:
+    shape = shape_part(v)
+    if shape is None or 0 in shape or shape.count(None) > 1:
+        return None
+    return tuple(-1 if size is None else size for size in shape)
 
 
 def _size(v: Any) -> int | None:

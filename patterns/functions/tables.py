@@ -29,6 +29,14 @@ def functions() -> tuple[Function, ...]:
             _codes_of,
         ),
         Function(
+            "table_of",
+            (quantized("y"), quantized("x")),
+            Result.TENSOR,
+            "The same in the order of indices: the code of y for code 0 of x first, for code -1 "
+            "last.",
+            _table_of,
+        ),
+        Function(
             "addend_of",
             (
                 tensor("codes"),
@@ -56,6 +64,11 @@ def _codes_of(y: Quantized, x: Quantized) -> Array | None:
         return None
     found = sure_content(y.data, {x.data: codes})
     return found.reshape(-1) if found is not None and found.size == codes.size else None
+
+
+def _table_of(y: Quantized, x: Quantized) -> Array | None:
+    codes, bounds = _codes_of(y, x), dtypes.integer_range(type_part(x))
+    return None if codes is None or bounds is None else np.roll(codes, bounds[0])
 
 
 def _addend_of(

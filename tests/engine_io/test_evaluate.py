@@ -69,6 +69,8 @@ OPS: list[tuple[str, Constants]] = [
     ("f = Neg (d)", {}),
     ("f = Abs (d)", {}),
     ("f = Relu (d)", {}),
+    ("g = Abs (d) f = Sqrt (g)", {}),
+    ("g = Add (d, c) f = Reciprocal (g)", {"c": 9.0}),
     ("f = Identity (d)", {}),
     ("f = Clip (d, c)", {"c": -1.02}),
     ("f = Clip (d, , c)", {"c": 2.03}),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from .checks import assert_rewritten
-from .graphs import MS, Grid, unary
+from .graphs import MS, Builder, Grid, unary
 
 GONE = {"DequantizeLinear": 0, "QuantizeLinear": 0}
 SIGMOID = f"{MS}::QLinearSigmoid"
@@ -36,3 +36,36 @@ def test_tanh_on_a_scale_that_divides_1(divisor: int, x: Grid, opset: int) -> No
 )
 def test_tanh_near_misses(x: Grid, y: Grid) -> None:
     assert_rewritten(unary("Tanh", x, y, shape=CODES), {"Tanh": 1, SIGMOID: 0})
+
+
+TABLE = {"GatherElements": 1, "Cast": 1, "Reshape": 2}
+U8, I8 = Grid(scale=0.031, zero_point=100), Grid("i8", 0.02, -3)
+
+
+@pytest.mark.parametrize("op", ["Softplus", "Mish", "Log", "Sin", "Cos", "Elu", "Selu", "Celu"])
+@pytest.mark.parametrize(("x", "y"), [(U8, Grid(scale=0.0471, zero_point=9)), (I8, I8), (I8, U8)])
+def test_costly_functions_as_tables(op: str, x: Grid, y: Grid) -> None:
+    model = unary(op, x, y, shape=CODES, opset=22)
+    assert_rewritten(model, {op: 1, "GatherElements": 0})
+    assert_rewritten(model, GONE | TABLE | {op: 0}, tables=True)
+
+
+@pytest.mark.parametrize("exponent", [0.5, 3.0, -1.3])
+def test_powers_as_tables(exponent: float) -> None:
+    model = unary("Pow", U8, Grid(scale=0.05), shape=CODES, extra=[(exponent, "f32")])
+    assert_rewritten(model, GONE | TABLE | {"Pow": 0}, tables=True)
+
+
+@pytest.mark.parametrize("shape", [(16, "n"), (16, 16), ()])
+def test_chains_as_tables(shape: tuple[int | str, ...]) -> None:
+    b = Builder(18)
+    v = b.dq(b.input("x", "u8", shape), U8)
+    for op in ("Abs", "Softplus", "Tanh"):
+        v = b.node(op, [v])
+    b.q(v, Grid(scale=1 / 200, zero_point=3), b.output("y", "u8"))
+    assert_rewritten(b.model(), GONE | TABLE | {"Tanh": 0}, tables=True, sizes={"n": 16})
+
+
+def test_tables_need_dimensions() -> None:
+    model = unary("Mish", U8, I8, shape=("n", "m"), opset=18)
+    assert_rewritten(model, {"Mish": 1}, tables=True, sizes={"n": 16, "m": 16})
