@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
+import tempfile
+from collections import Counter
 
-from .checks import assert_rewritten
+import onnx
+import onnxruntime
+import pytest
+from onnx import ModelProto
+
+from .checks import assert_rewritten, operations
 from .graphs import MS, Builder, Grid, unary
 
 GONE = {"DequantizeLinear": 0, "QuantizeLinear": 0}
@@ -69,3 +75,28 @@ def test_chains_as_tables(shape: tuple[int | str, ...]) -> None:
 def test_tables_need_dimensions() -> None:
     model = unary("Mish", U8, I8, shape=("n", "m"), opset=18)
     assert_rewritten(model, {"Mish": 1}, tables=True, sizes={"n": 16, "m": 16})
+
+
+@pytest.mark.parametrize(("shape", "in_float"), [((2, 3, 16), 1), ((20, 15), 0), ((2, "n"), 0)])
+def test_softmax_of_long_rows_is_float_on_demand(
+    shape: tuple[int | str, ...], in_float: int
+) -> None:
+    model = unary("Softmax", Grid(zero_point=100), Grid(scale=1 / 255), shape=shape, axis=-1)
+    fused = f"{MS}::QLinearSoftmax"
+    assert_rewritten(model, GONE | {fused: 1}, 1, sizes={"n": 20})
+    counts = {fused: 1 - in_float, "Softmax": in_float, "Sum": in_float}
+    result = assert_rewritten(model, counts, 1, sizes={"n": 20}, softmax="fast")
+    if in_float:
+        assert optimized(result)["Softmax"] == 1
+
+
+def optimized(model: ModelProto) -> Counter[str]:
+    """The ops that onnxruntime itself would run."""
+    with tempfile.TemporaryDirectory() as folder:
+        options = onnxruntime.SessionOptions()
+        options.optimized_model_filepath = f"{folder}/optimized.onnx"
+        options.log_severity_level = 4
+        onnxruntime.InferenceSession(
+            model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+        )
+        return operations(onnx.load(options.optimized_model_filepath))
