@@ -44,7 +44,7 @@ def build_case(solved: Solved, draw: Draw, embed: bool = True, keep_outputs: boo
         _share(world, parts, draw)
     model = _model(world, parts)
     pinned = {name_of(slot): world.contents[slot] for slot in world.pinned}
-    if embed and chance(draw, 8):
+    if embed and not world.structure.fed and chance(draw, 8):
         model = in_branch(model)
         pinned["if_condition"] = np.asarray(chance(draw, 50))
     return Case(
@@ -74,7 +74,7 @@ def _core(world: World) -> _Parts:
     for slot, array in world.contents.items():
         if slot not in world.pinned:
             parts.initializers.append(tensor(array, name_of(slot)))
-    for slot in [*sorted(world.inputs), *sorted(world.pinned), *sorted(world.overridable)]:
+    for slot in sorted(world.inputs | world.pinned | world.overridable):
         info = value_info(name_of(slot), world.dtypes[slot], world.shapes[slot])
         parts.inputs.append(info)
     return parts
@@ -95,7 +95,8 @@ def _quantizer(parts: _Parts, op: str, source: str, result: str, dtype: str) -> 
 def _before(world: World, parts: _Parts, draw: Draw, further: bool) -> None:
     """Values that nodes outside of the pattern compute; `further`: a graph input becomes one."""
     computed = sorted(world.computed)
-    eight = [s for s in sorted(world.inputs) if world.dtypes[s] in ("u8", "i8")]
+    free = sorted(world.inputs - world.structure.fed)
+    eight = [slot for slot in free if world.dtypes[slot] in ("u8", "i8")]
     if further and eight:
         computed.append(pick(draw, eight))
     core, parts.nodes = parts.nodes, []
@@ -124,17 +125,28 @@ def _compute(world: World, parts: _Parts, slot: Slot, source: str, short: bool) 
 
 def _after(world: World, parts: _Parts, draw: Draw, embed: bool, keep_outputs: bool) -> None:
     """The roots become graph outputs, or are used by a further node, or both."""
-    for slot in world.structure.roots:
-        name = name_of(slot)
+    structure = world.structure
+    for slot in structure.roots:
         narrow = world.dtypes[slot] in FOUR_BITS  # onnxruntime's Python side has no arrays of them
-        used = narrow or not keep_outputs or (embed and chance(draw, 25))
-        if used:
+        inner = any(not c.borrowed for c in structure.consumers(slot))
+        kept_in = narrow or slot in structure.hidden
+        wanted = kept_in or not keep_outputs or (embed and chance(draw, 25))
+        used = wanted and slot not in structure.lone and not (kept_in and inner)
+        if used or slot in structure.shared:
             _use(world, parts, slot)
-        inner = any(not c.borrowed for c in world.structure.consumers(slot))
         visible = chance(draw, 5 if not keep_outputs else 50) if used or inner else True
-        if visible and not narrow:
-            parts.outputs.append(value_info(name, world.dtypes[slot], world.shapes[slot]))
+        if slot in structure.shown or (visible and not kept_in):
+            _output(world, parts, slot)
+    for slot in sorted((structure.shown | structure.shared) - {*structure.roots}):
+        if slot in structure.shared:
+            _use(world, parts, slot)
+        else:
+            _output(world, parts, slot)
     _loose_ends(world, parts)
+
+
+def _output(world: World, parts: _Parts, slot: Slot) -> None:
+    parts.outputs.append(value_info(name_of(slot), world.dtypes[slot], world.shapes[slot]))
 
 
 def _use(world: World, parts: _Parts, slot: Slot) -> None:
@@ -162,13 +174,16 @@ def _loose_ends(world: World, parts: _Parts) -> None:
         for slot in node.outputs:
             name = name_of(slot)
             if name not in used and name not in known and world.dtypes[slot] not in FOUR_BITS:
-                parts.outputs.append(value_info(name, world.dtypes[slot], world.shapes[slot]))
+                _output(world, parts, slot)
 
 
 def _share(world: World, parts: _Parts, draw: Draw) -> None:
     """A DequantizeLinear has another consumer, or is a graph output as well."""
+    kept = world.structure.lone | world.structure.hidden
     borrowed = [
-        n for n in world.structure.nodes if n.borrowed and world.dtypes[n.outputs[0]] == "f32"
+        n
+        for n in world.structure.nodes
+        if n.borrowed and world.dtypes[n.outputs[0]] == "f32" and n.outputs[0] not in kept
     ]
     if not borrowed or not chance(draw, 20):
         return

@@ -14,6 +14,7 @@ from qrewrite.patterns.syntax import (
     Assign,
     Attribute,
     Capture,
+    Connected,
     Constant,
     DropAttribute,
     Field,
@@ -33,7 +34,7 @@ from qrewrite.patterns.syntax import (
 
 from .draws import Draw, pick
 from .expressions import substitute
-from .structure import Choice, PatternNode, Slot, Structure, place
+from .structure import Choice, PatternNode, Slot, Structure, names_in, place
 
 MOST = 3
 """Elements of a list, and nodes of a chain."""
@@ -65,7 +66,7 @@ def expand_rule(pack: Pack, rule: Rule, draw: Draw) -> Structure:
         elif isinstance(statement, Use):
             expansion.use(statement)
         else:
-            expansion.connected(statement.name, statement.start)
+            expansion.connected(statement)
     structure = expansion.structure
     targets = [target.name for made in rule.template for target in made.targets]
     kept = [slot for name in dict.fromkeys(targets) for slot in structure.captures.get(name, ())]
@@ -134,9 +135,20 @@ class _Expansion:
                 outputs = [self._name(statement.result, frame)]
             self.term(statement.term, frame, outputs or [self.structure.fresh()])
 
-    def connected(self, name: str, start: str) -> None:
-        self.structure.lists.add(name)
-        self.structure.captures[name] = list(self.structure.captures[start])
+    def connected(self, statement: Connected) -> None:
+        """The tensor alone, or joined to another one by one of the ops."""
+        structure = self.structure
+        found = list(structure.captures[statement.start])
+        ops = [op_key(op) for op in statement.ops if op.name not in ("Concat", "Split")]
+        taken = self._choose(place(statement.span, "joined by"), ("nothing", *ops))
+        if taken != "nothing":
+            node = PatternNode(taken, [found[0]], [structure.fresh()], free=True)
+            node.rest = structure.fresh()
+            structure.nodes.append(node)
+            found += node.outputs
+        structure.lists.add(statement.name)
+        structure.captures[statement.name] = found
+        structure.hidden.update(found)
 
     # ---- choices
 
@@ -334,6 +346,8 @@ class _Expansion:
                 inputs.reverse()
         node = PatternNode(op, inputs, outputs or [self.structure.fresh()], borrowed=term.borrowed)
         node.rest = next((each.capture for each in operands if isinstance(each, Rest)), None)
+        if first is not None and node.rest is None:
+            node.rest = self.structure.fresh()  # a chain leaves the further operands of its nodes
         self._attributes(node, term, frame)
         if term.label is not None:
             node.label = term.label
@@ -372,24 +386,6 @@ class _Expansion:
             node.captured[item.name] = (value.id, item.optional)
         else:
             node.fixed[item.name] = value
-
-
-def names_in(term: Term) -> list[str]:
-    """The names that a term binds, in order."""
-    match term:
-        case Capture():
-            return [term.name]
-        case Apply():
-            inside = [name for operand in term.operands for name in names_in(operand)]
-            return ([term.label] if term.label else []) + inside
-        case Alternatives():
-            return [name for choice in term.choices for name in names_in(choice)]
-        case Group():
-            return [name for operand in term.operands for name in names_in(operand)]
-        case Rest():
-            return [term.capture]
-        case _:
-            return []
 
 
 def _shown(term: Term, frame: Frame) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
 from typing import Any, TypeVar
@@ -50,11 +50,14 @@ def _rebuilt(node: Any, names: Mapping[str, Expr]) -> Any:
     if isinstance(node, tuple):
         made = tuple(_rebuilt(each, names) for each in node)
         return node if all(map(operator.is_, made, node)) else made
-    inside = _fields(type(node))
+    inside = _inside(node)
     if not inside:
         return node
-    if isinstance(node, Field) and isinstance(node.base, Name) and node.base.id in names:
-        stands = names[node.base.id]
+    if isinstance(node, Field) and isinstance(node.base, Name):
+        part = names.get(f"{node.base.id}.{node.name}")
+        if part is not None:
+            return part
+        stands = names.get(node.base.id)
         if isinstance(stands, Name):
             return Field(stands, node.name, node.span)
     changes = {}
@@ -66,10 +69,14 @@ def _rebuilt(node: Any, names: Mapping[str, Expr]) -> Any:
     return replace(node, **changes) if changes else node
 
 
+def _inside(node: object) -> tuple[str, ...]:
+    return _fields(type(node))  # type: ignore[arg-type]  # mypy holds classes for unhashable
+
+
 @cache
-def _fields(kind: type) -> tuple[str, ...]:
+def _fields(kind: Hashable) -> tuple[str, ...]:
     """The fields of an expression, but for where it stands in the text; none of all else."""
-    if not is_dataclass(kind) or kind in (Span, Source):
+    if not isinstance(kind, type) or not is_dataclass(kind) or kind in (Span, Source):
         return ()
     return tuple(f.name for f in fields(kind) if f.name not in ("span", "name_span"))
 
@@ -81,7 +88,7 @@ def walk(expression: Expr) -> Iterator[Expr]:
         each = waiting.pop()
         if isinstance(each, tuple):
             waiting += reversed(each)
-        elif inside := _fields(type(each)):
+        elif inside := _inside(each):
             yield each
             waiting += [getattr(each, name) for name in reversed(inside)]
 
@@ -104,11 +111,35 @@ def elements(expression: Expr, lists: Mapping[str, list[str]]) -> list[Expr]:
     return [expression]
 
 
+def conjuncts(pack: Pack, condition: Expr) -> Iterator[Expr]:
+    """The conditions that a condition stands for, named guards replaced by what they say."""
+    if isinstance(condition, Call) and condition.function in pack.guards:
+        guard = pack.guards[condition.function]
+        names = dict(zip(guard.parameters, condition.arguments, strict=False))
+        for each in guard.conditions:
+            yield from conjuncts(pack, substitute(each, names))
+    elif isinstance(condition, Logical) and condition.operator == "and":
+        for operand in condition.operands:
+            yield from conjuncts(pack, operand)
+    elif isinstance(condition, Compare) and len(condition.rest) > 1:
+        left = condition.first
+        for sign, right in condition.rest:
+            yield Compare(left, ((sign, right),), condition.span)
+            left = right
+    else:
+        yield condition
+
+
 class Atoms:
     """Takes conditions apart; where there are several ways, one is drawn and recorded."""
 
-    def __init__(self, pack: Pack, optional: set[str], absent: set[str], draw: Draw) -> None:
+    def __init__(
+        self, pack: Pack, optional: set[str], absent: set[str], draw: Draw,
+        known: Callable[[Expr], bool | None] = lambda condition: None,
+    ) -> None:  # fmt: skip
         self.pack = pack
+        self.known = known
+        """Whether a condition is already known to hold or not."""
         self.optional = optional
         """Names of values, as opposed to attributes."""
         self.absent = absent
@@ -146,7 +177,7 @@ class Atoms:
         options = [
             str(i + 1)
             for i, each in enumerate(expression.operands)
-            if self._presence(each) in (None, holds)
+            if self._presence(each) in (None, holds) and self.known(each) in (None, holds)
         ]
         taken = self._one_of(expression, options or ["1"])
         return self.of(expression.operands[int(taken) - 1], holds)

@@ -9,13 +9,10 @@ from itertools import combinations
 from qrewrite.patterns.pack import Pack, PackRule
 from qrewrite.patterns.syntax import (
     Apply,
-    Call,
     Capture,
     Clause,
-    Compare,
     Expr,
     ListOf,
-    Logical,
     Member,
     Name,
     Rule,
@@ -25,7 +22,7 @@ from qrewrite.patterns.syntax import (
 )
 
 from .application import with_rules
-from .expressions import substitute
+from .expressions import conjuncts
 
 WIDER = {"u8": "u16", "i8": "i16", "u16": "u8", "i16": "i8", "i32": "u8", "f32": "f16"}
 """A type that a set of types is widened by."""
@@ -71,28 +68,11 @@ def _opened(pack: Pack, rule: Rule) -> Iterator[Clause]:
     for clause in rule.clauses:
         if isinstance(clause, Where):
             yield replace(
-                clause, conditions=tuple(c for each in clause.conditions for c in _open(pack, each))
+                clause,
+                conditions=tuple(c for each in clause.conditions for c in conjuncts(pack, each)),
             )
         else:
             yield clause
-
-
-def _open(pack: Pack, condition: Expr) -> Iterator[Expr]:
-    if isinstance(condition, Call) and condition.function in pack.guards:
-        guard = pack.guards[condition.function]
-        names = dict(zip(guard.parameters, condition.arguments, strict=False))
-        for each in guard.conditions:
-            yield from _open(pack, substitute(each, names))
-    elif isinstance(condition, Logical) and condition.operator == "and":
-        for operand in condition.operands:
-            yield from _open(pack, operand)
-    elif isinstance(condition, Compare) and len(condition.rest) > 1:
-        left = condition.first
-        for sign, right in condition.rest:
-            yield Compare(left, ((sign, right),), condition.span)
-            left = right
-    else:
-        yield condition
 
 
 def _conditions(rule: Rule) -> Iterator[tuple[str, Rule, int]]:

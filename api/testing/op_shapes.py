@@ -109,6 +109,21 @@ def matmul(site: Site) -> None:
         raise Unsatisfiable("MatMul operands do not fit")
 
 
+def matmul_to_float(site: Site) -> None:
+    """com.microsoft.MatMulIntegerToFloat: codes, scales, zero points, and a bias."""
+    matmul(site)
+    left, right = (np.empty(site.shape(index) or (1,)) for index in (0, 1))
+    site.shapes.set(site.node.outputs[0], np.matmul(left, right).shape)
+    columns = right.shape[-1]
+    site.values(2, np.asarray(0.05), prefer_constant=70)
+    site.values(3, np.asarray(0.02), np.full(columns, 0.03))
+    for index in (4, 5):
+        if site.has(index):
+            site.values(index, np.asarray(0), np.asarray(3))
+    if site.has(6):
+        site.values(6, np.arange(columns) * 0.37 - 0.5)
+
+
 def gemm(site: Site) -> None:
     turned_a = bool(site.attribute("transA", (1, 0)))
     turned_b = bool(site.attribute("transB", (1, 0)))
@@ -232,6 +247,7 @@ PRODUCTS: dict[str, Settle] = {
     "ConvTranspose": conv_transpose,
     "MatMul": matmul,
     "MatMulInteger": matmul,
+    "com.microsoft::MatMulIntegerToFloat": matmul_to_float,
     "Gemm": gemm,
     "AveragePool": pool,
     "MaxPool": pool,

@@ -119,6 +119,9 @@ def _is_weight(world: World, slot: Slot) -> bool:
 
 def _kinds(solver: Solver, slot: Slot) -> Iterator[str]:
     dtype = solver.world.dtypes[slot]
+    if f"{slot}.scale" in solver.multiples:
+        yield from ("within 64", "small")
+        return
     if is_integer(dtype):
         yield from (
             ("within 64", "small", "full")
@@ -127,6 +130,9 @@ def _kinds(solver: Solver, slot: Slot) -> Iterator[str]:
         )
         yield "zero"
         return
+    casts = [n for n in solver.world.structure.consumers(slot) if n.op == "Cast"]
+    if any(is_integer(solver.world.dtypes[node.outputs[0]]) for node in casts):
+        yield "whole"
     yield "normal"
     if not solver.tame and chance(solver.draw, 25):
         yield from ("zero", "huge", "tiny", "nan", "infinite", "one large")
@@ -140,6 +146,8 @@ def content(dtype: str, shape: Shape, kind: str, seed: int) -> Array:
     if is_integer(dtype):
         return _codes(rng, dtype, shape, kind)
     values = rng.normal(0, 0.4, shape)
+    if kind == "whole":
+        values = np.rint(np.abs(values) * 10)
     scales = {"zero": 0.0, "huge": 1e30, "tiny": 1e-41}
     values = values * scales.get(kind, 1.0)
     special = {"nan": np.nan, "infinite": np.inf, "one large": 1e4}

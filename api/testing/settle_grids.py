@@ -25,6 +25,8 @@ RARE_SCALES = (
 )  # fmt: skip
 
 
+MULTIPLES = (1, 2, 3, 16)
+
 Layout = tuple[tuple[int, ...], int | None, int]
 """Shape of the scale, axis and block size (0: not blocked)."""
 
@@ -63,11 +65,15 @@ def settle_grids(solver: Solver) -> None:
         _output_dtype(solver, grid)
         if solver.world.structure.producer(grid.scale) is None:
             _settle(solver, grid)
+        else:
+            _zero_point(solver, grid)
 
 
 def _precedence(solver: Solver, grid: Grid) -> int:
     """First what follows from what is settled, then what no condition derives."""
     derived = [other for _, _, other in _derived(solver, grid)]
+    if grid.scale in solver.multiples:
+        derived.append(solver.multiples[grid.scale])
     for other in derived:
         if isinstance(other, Name):
             if f"{other.id}.scale" in solver.world.contents:
@@ -124,9 +130,21 @@ def _settle(solver: Solver, grid: Grid) -> None:
     if given and _assign_given(solver, grid, given[0]):
         _zero_point(solver, grid)
         return
-    _granularity(solver, grid)
-    _scale(solver, grid)
+    if not _multiple(solver, grid):
+        _granularity(solver, grid)
+        _scale(solver, grid)
     _zero_point(solver, grid)
+
+
+def _multiple(solver: Solver, grid: Grid) -> bool:
+    """A multiple of another grid, so that its codes can be said in that one."""
+    wanted = solver.multiples.get(grid.scale)
+    value = None if wanted is None else number(wanted, solver.world)
+    if value is None:
+        return False
+    first = solver.draw.integer(0, len(MULTIPLES) - 1)
+    order = MULTIPLES[first:] + MULTIPLES[:first]
+    return any(_assign_given(solver, grid, np.asarray(value * factor)) for factor in order)
 
 
 def _copy(solver: Solver, grid: Grid, other: str) -> bool:
@@ -207,6 +225,9 @@ def _granularity(solver: Solver, grid: Grid) -> None:
         world.decide(grid.node, "axis", layout[1] if layout[1] != 1 else None)
         world.decide(grid.node, "block_size", layout[2] or None)
 
+    if grid.zero_point is not None and world.structure.producer(grid.zero_point) is not None:
+        per_axis = blocked = []
+        layouts = layouts[:1]
     touched = (grid.codes, grid.scale)
     lists = [layouts, [*per_axis, *blocked]]
     if chance(solver.draw, 45 if constant_like else 12):
@@ -280,7 +301,7 @@ def _ratio(expression: Compare, world: World) -> float | None:
 
 
 def _zero_point(solver: Solver, grid: Grid) -> None:
-    if grid.zero_point is None:
+    if grid.zero_point is None or solver.world.structure.producer(grid.zero_point) is not None:
         return
     dtype = solver.world.dtypes[grid.zero_point]
     if not is_integer(dtype):

@@ -45,6 +45,11 @@ def settle_shapes(solver: Solver) -> Shapes:
         shapes.set(slot, world.contents[slot].shape)
     for node in world.structure.nodes:
         if is_quantizer(node.op):
+            for parameter in node.inputs[1:]:
+                if parameter is not None and world.structure.producer(parameter) is not None:
+                    shapes.set(parameter, ())
+    for node in world.structure.nodes:
+        if is_quantizer(node.op):
             continue
         builder = BUILDERS.get(node.op)
         if builder is None:
@@ -68,6 +73,8 @@ def _fixed_attributes(site: Site) -> None:
 
 def _infer(node: PatternNode, solver: Solver, shapes: Shapes) -> None:
     """Set the shapes of a node's outputs that are not known from its first operand's."""
+    if all(shapes.get(slot) is not None for slot in node.outputs) and "::" in node.op:
+        return  # onnx knows none of these ops: its function has set the shape
     found = inferred_shapes(node, solver)
     for slot, shape in zip(node.outputs, found, strict=False):
         known = shapes.get(slot)

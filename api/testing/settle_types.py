@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from qrewrite.patterns.pack import Pack
+from qrewrite.patterns.syntax import Expr
 
-from .draws import chance
+from .draws import Draw, chance
 from .expand_pattern import Unsatisfiable
+from .expressions import names_of
 from .schemas import allowed_types, schema
 from .solver import Solver
 from .structure import PatternNode, Slot
-from .world import is_quantizer
+from .truth import holds
+from .world import World, is_quantizer
 
 OPSETS = (19, 21, 13, 17, 11, 10, 12, 15, 18, 20, 22, 23)
 """The first is what examples shrink to."""
@@ -20,18 +23,25 @@ UNCOMMON = ("u16", "i16", "f16", "u4", "i4")
 MOST_TRIES = 60
 
 
-def settle_options(solver: Solver, pack: Pack) -> None:
-    """A value for every option of the pack; the default unless conditions ask for another."""
-    options = solver.world.options
+def settle_options(
+    pack: Pack, required: Sequence[tuple[Expr, bool]], world: World, draw: Draw
+) -> None:
+    """A value for every option of the pack; the default unless conditions ask for another.
+
+    `required`: conditions, and whether each is to hold.
+    """
+    asked = [each for each in required if "options" in names_of(each[0])]
     for name, option in pack.options.items():
-        both = (False, True) if isinstance(option.default, bool) else ()
-        choices = dict.fromkeys((option.default, *option.choices, *both))
-
-        def assign(value: object, name: str = name) -> None:
-            options[name] = value
-
-        usual = list(choices) if chance(solver.draw, 25) else [option.default]
-        solver.choose([usual, list(choices)], assign, f"value of option {name}", ("options",))
+        choices = option.choices or ((False, True) if isinstance(option.default, bool) else ())
+        usual, others = [option.default], [each for each in choices if each != option.default]
+        first = draw.integer(0, len(others)) if chance(draw, 25) else 0
+        order = [*usual, *others]
+        for value in order[first:] + order[:first]:
+            world.options[name] = value
+            if all(holds(each, world) in (None, wanted) for each, wanted in asked):
+                break
+        else:
+            raise Unsatisfiable(f"no value of option {name} meets the conditions")
 
 
 def settle_opset(solver: Solver, pack: Pack) -> None:

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from qrewrite.patterns.pack import Pack
-from qrewrite.patterns.syntax import Expr, Rule, Where
+from qrewrite.patterns.syntax import Call, Expr, Name, Rule, Where
 
 from .draws import Draw, chance
 from .expand_pattern import Unsatisfiable, expand_rule
-from .expressions import Atom, Atoms, elements
+from .expressions import Atom, Atoms, conjuncts, elements, names_of, walk
 from .followers import follow
+from .known import Known
 from .settle_contents import settle_contents
 from .settle_grids import settle_grids
 from .settle_shapes import settle_shapes, sort_nodes
 from .settle_types import settle_opset, settle_options, settle_types
 from .solver import Solver
-from .structure import Choice
+from .structure import Choice, Structure
 from .truth import holds
 from .world import World
 
@@ -54,7 +55,16 @@ def _solve(pack: Pack, rule: Rule, draw: Draw, miss: int | None, opset: int | No
     sort_nodes(structure)
     world = World(structure)
     conditions = all_conditions(rule, structure.conditions)
-    parts = Atoms(pack, {*structure.captures, *structure.absent}, structure.absent, draw)
+    if opset is not None:
+        world.opset = opset
+    required = _options(pack, world, draw, [*conditions, *asked], miss, opset is None)
+    parts = Atoms(
+        pack,
+        {*structure.captures, *structure.absent},
+        structure.absent,
+        draw,
+        Known(world, required).holds,
+    )
     atoms: list[Atom] = []
     broken: Choice | None = None
     lists = {name: structure.captures[name] for name in structure.lists}
@@ -76,20 +86,72 @@ def _solve(pack: Pack, rule: Rule, draw: Draw, miss: int | None, opset: int | No
         for atom in parts.of(each)
     ]
     solver = Solver(world, [*atoms, *further], draw, tame)
+    solver.multiples = dict(_multiples(rule, structure))
+    _uses(structure, solver.atoms)
     solver.require("each other")
-    if opset is not None:
-        world.opset = opset
-        world.options.update({name: option.default for name, option in pack.options.items()})
-        solver.require("the opset and the default options")
     _settle(solver, pack)
     choices = [*structure.choices, *own_branches]
     choices += [atom.choice for atom in atoms if holds(atom.expression, world) is atom.holds]
     return Solved(world, choices, broken)
 
 
+def _options(
+    pack: Pack, world: World, draw: Draw, conditions: Sequence[Expr], miss: int | None, free: bool
+) -> list[tuple[Expr, bool]]:
+    """Settle options that meet the conditions, or, not `free`, their defaults; the conditions taken
+    apart, and whether each is to hold."""
+    required = [
+        (each, True)
+        for index, condition in enumerate(conditions)
+        if index != miss
+        for each in conjuncts(pack, condition)
+    ]
+    if miss is not None and miss < len(conditions):
+        required.append((conditions[miss], False))
+    if free:
+        settle_options(pack, required, world, draw)
+        return required
+    world.options.update({name: option.default for name, option in pack.options.items()})
+    if any(holds(condition, world) not in (None, wanted) for condition, wanted in required):
+        raise Unsatisfiable("the conditions contradict the default options")
+    return required
+
+
+def _multiples(rule: Rule, structure: Structure) -> Iterator[tuple[str, Expr]]:
+    """Scales that must be a multiple of something, or else a tensor cannot be requantized."""
+    for clause in rule.clauses:
+        for _, made in getattr(clause, "bindings", ()):
+            if isinstance(made, Call) and made.function == "requantize_exactly":
+                tensor, grid = made.arguments
+                if isinstance(tensor, Name) and tensor.id in structure.captures:
+                    yield f"{tensor.id}.scale", grid
+
+
+def _uses(structure: Structure, atoms: Sequence[Atom]) -> None:
+    """What conditions ask of graph inputs, graph outputs and further uses."""
+    there = {slot for node in structure.nodes for slot in (*node.inputs, *node.outputs) if slot}
+    for atom in atoms:
+        call = atom.expression
+        match call:
+            case Call(arguments=(Name(id=slot),)) if slot in there:
+                pass
+            case _:
+                continue
+        if call.function == "is_output":
+            (structure.shown if atom.holds else structure.hidden).add(slot)
+        elif call.function == "is_input" and atom.holds:
+            structure.fed.add(slot)
+    for atom in atoms:
+        for each in walk(atom.expression):
+            if isinstance(each, Call) and each.function == "use_count":
+                (structure.lone if atom.holds else structure.shared).update(
+                    there & {*names_of(each)}
+                )
+    if structure.shown & structure.hidden:
+        raise Unsatisfiable("a value is to be a graph output and not to be one")
+
+
 def _settle(solver: Solver, pack: Pack) -> None:
-    if not solver.world.opset:
-        settle_options(solver, pack)
     settle_opset(solver, pack)
     settle_types(solver)
     settle_shapes(solver)

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import TypeVar
 
+from qrewrite.patterns.syntax import Expr
+
 from .draws import Draw, chance
 from .expand_pattern import Unsatisfiable
 from .expressions import Atom, names_of
@@ -27,6 +29,8 @@ class Solver:
         self.draw = draw
         self.tame = tame
         """Only scales and shapes that are common in practice."""
+        self.multiples: dict[str, Expr] = {}
+        """Scales that must be a whole multiple of what an expression says."""
         self._names = [frozenset(names_of(atom.expression)) for atom in atoms]
 
     def consistent(self, touched: Collection[str] | None = None) -> bool:

@@ -10,7 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from qrewrite.patterns.syntax import Expr, Span
+from qrewrite.patterns.syntax import (
+    Alternatives,
+    Apply,
+    Capture,
+    Expr,
+    Group,
+    Rest,
+    Span,
+    Term,
+)
 
 Slot = str
 """A value of the graph to be made: a capture (``x``), an element of a list (``x#0``), a part
@@ -67,6 +76,16 @@ class Structure:
     """Outputs of the statements, the values a rule must keep."""
     unused: dict[Slot, str] = field(default_factory=dict)
     """Values of which the pattern says what may not use them -> that op."""
+    hidden: set[Slot] = field(default_factory=set)
+    """Values that must be no graph outputs."""
+    lone: set[Slot] = field(default_factory=set)
+    """Values that must have no further uses."""
+    shared: set[Slot] = field(default_factory=set)
+    """Values that must have a further use."""
+    shown: set[Slot] = field(default_factory=set)
+    """Values that must be graph outputs."""
+    fed: set[Slot] = field(default_factory=set)
+    """Values that must be graph inputs."""
     choices: list[Choice] = field(default_factory=list)
     counter: int = 0
 
@@ -91,3 +110,21 @@ class Structure:
 
 def place(span: Span, what: str) -> str:
     return f"{what} in {span.source.name.rpartition('/')[2]}:{span.line}:{span.column}"
+
+
+def names_in(term: Term) -> list[str]:
+    """The names that a term binds, in order."""
+    match term:
+        case Capture():
+            return [term.name]
+        case Apply():
+            inside = [name for operand in term.operands for name in names_in(operand)]
+            return ([term.label] if term.label else []) + inside
+        case Alternatives():
+            return [name for choice in term.choices for name in names_in(choice)]
+        case Group():
+            return [name for operand in term.operands for name in names_in(operand)]
+        case Rest():
+            return [term.capture]
+        case _:
+            return []
