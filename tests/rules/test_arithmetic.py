@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from onnx import ModelProto
 
-from .checks import apply, assert_rewritten, operations
+from .checks import assert_rewritten
 from .graphs import MS, Builder, Grid, binary, unary
 
 GONE = {"DequantizeLinear": 0, "QuantizeLinear": 0}
@@ -258,10 +258,20 @@ def test_weights_of_few_bits(type: str, zero_point: int | None, rows: int, block
     assert_rewritten(b.model(), {f"{MS}::MatMulNBits": 1, "MatMul": 0, "DequantizeLinear": 0})
 
 
-def test_requantizing_by_a_table_is_an_option() -> None:
-    model = unary("Identity", X, Y, shape=(256,))
-    assert operations(apply(model))["QuantizeLinear"] == 1
-    assert_rewritten(model, GONE | {f"{MS}::QLinearConcat": 1}, 0, feeds=ALL, requantize=True)
+@pytest.mark.parametrize("types", ["u8", "i8"])
+def test_requantizing(types: str) -> None:
+    x, y = Grid(types, 0.0371, 17), Grid(types, 0.0533, 93)
+    model = unary("Identity", x, y, shape=(256,))
+    codes = [{"x": np.arange(256).astype(np.uint8).view("u1" if types == "u8" else "i1")}]
+    assert_rewritten(model, GONE | {f"{MS}::QLinearAdd": 1}, 0, feeds=codes)
+    assert_rewritten(model, {"QuantizeLinear": 1}, 0, feeds=codes, requantize=False)
+
+
+@pytest.mark.parametrize("zero_point", [2, 3])
+def test_requantizing_to_twice_the_scale(zero_point: int) -> None:
+    """Every other code is a tie: kernels round as quantizers do where the zero point is even."""
+    model = unary("Identity", Grid(scale=0.5), Grid(scale=1.0, zero_point=zero_point), shape=(256,))
+    assert_rewritten(model, {"QuantizeLinear": zero_point % 2}, 0, feeds=ALL)
 
 
 @pytest.mark.parametrize("c", [0.731, -1.37])
