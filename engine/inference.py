@@ -14,6 +14,7 @@ from onnx import AttributeProto, GraphProto, ModelProto, TensorProto, TypeProto,
 
 from . import dtypes
 from .graph import Graph, Model, Node, Value
+from .ranks import state_ranks
 from .typecheck import free_type, stated_type
 
 Shape = tuple[int | None, ...]
@@ -60,6 +61,10 @@ _KEEPS_SHAPE = frozenset(
 
 _SMALL_TENSOR = 1024
 """Elements up to which shape inference is given the content of an initializer."""
+
+
+_ROUNDS = 3
+"""A rank may tell the length of a shape, and so a further rank."""
 
 
 class Inferred:
@@ -230,7 +235,12 @@ def _follow(graph: GraphProto, path: tuple[int | str, ...]) -> GraphProto | None
 
 def _infer(proto: ModelProto) -> ModelProto:
     try:
-        return onnx.shape_inference.infer_shapes(_without_weights(proto))
+        found = onnx.shape_inference.infer_shapes(_without_weights(proto))
+        for _ in range(_ROUNDS):
+            if not state_ranks(found.graph):
+                break
+            found = onnx.shape_inference.infer_shapes(found)
+        return found
     # Whatever inference makes of a hostile model: nothing is then known, which is a valid answer.
     except Exception:
         return ModelProto()

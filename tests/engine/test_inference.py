@@ -182,3 +182,56 @@ def test_the_shape_of_an_overridable_initializer_is_the_inputs() -> None:
     assert not value.constant
     assert shape_of(value) == (2, None)
     assert short_name(type_of(value)) == "f32"
+
+
+def model_of_unknown_rank(text: str) -> Model:
+    proto = parse(text)
+    for info in proto.graph.input:
+        if info.name == "x":
+            info.type.tensor_type.ClearField("shape")
+    return build(proto)
+
+
+RANKS = """
+g (float[1] x, float[8,4,3,3] w) => (float[a,b] y)
+    <int64[1] minus = {-1}, int64[1] zero = {0}, int64[1] one = {1}, int64[2] two = {4, 4}> {
+    c = Conv(x, w)
+    r = Relu(c)
+    s = Shape(r)
+    n = Slice(s, zero, one)
+    dims = Concat <axis = 0> (n, two, minus)
+    t = Reshape(x, dims)
+    u = Sigmoid(t)
+    f = Flatten(x)
+    g = Exp(f)
+    back = Shape(u)
+    z = Reshape(x, back)
+    y = Softmax(g)
+}"""
+
+
+@pytest.mark.parametrize(
+    ("name", "rank"),
+    [("c", 4), ("r", 4), ("t", 4), ("u", 4), ("f", 2), ("g", 2), ("y", 2), ("z", 4)],
+)
+def test_ranks_that_follow_from_ops_and_lengths(name: str, rank: int) -> None:
+    """ONNX: Conv keeps the weight's rank, Flatten makes matrices, Reshape as many as its shape."""
+    shape = shape_of(model_of_unknown_rank(RANKS).graph.values[name])
+    assert shape is not None and len(shape) == rank
+
+
+def test_ranks_in_bodies() -> None:
+    text = """
+    g (bool c, float[1] x, int64[3] dims) => (float[a,b] y) {
+        y = If (c) <
+            then_branch = t () => (float[m,n] p) { u = Reshape(x, dims)\n p = Flatten(u) },
+            else_branch = e () => (float[m,n] p) { u = Flatten(x)\n p = Relu(u) }
+        >
+    }"""
+    model = model_of_unknown_rank(text)
+    assert [shape_of(g.values["u"]) for g in model.graphs[1:]] == [(None,) * 3, (None,) * 2]
+
+
+def test_the_rank_of_a_reshape_to_a_shape_of_unknown_length_is_not_known() -> None:
+    text = "g (float[2] x, int64[n] dims) => (float[a] y) { t = Reshape(x, dims)\n y = Relu(t) }"
+    assert shape_of(build(parse(text)).graph.values["t"]) is None

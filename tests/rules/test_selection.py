@@ -186,3 +186,18 @@ def test_top_k(indices: bool, opset: int, grid: Grid, attributes: dict[str, int]
 
 def test_top_k_of_a_decreasing_tensor_stays() -> None:
     assert_rewritten(top_k(NEGATIVE), {"DequantizeLinear": 1}, feeds=with_ties(G))
+
+
+def test_softmax_behind_a_reshape_to_a_computed_shape() -> None:
+    """Shape inference gives up on the rank, which is the length of the shape."""
+    b = Builder(13)
+    v = b.dq(b.input("x", "u8", ("n", 12)), G)
+    first = b.node("Slice", [b.node("Shape", [v]), b.constant([0], "i64"), b.constant([1], "i64")])
+    dims = b.node("Concat", [first, b.constant([3, -1], "i64")], axis=0)
+    v = b.dq(b.q(b.node("Reshape", [v, dims]), G), G)
+    b.q(b.node("Softmax", [v]), Grid(scale=1 / 256), b.output("y", "u8", (None, None, None)))
+    model = b.model()
+    for _ in range(3 - len(model.graph.output[0].type.tensor_type.shape.dim)):
+        model.graph.output[0].type.tensor_type.shape.dim.add()
+    counts = {f"{MS}::QLinearSoftmax": 1, "Softmax": 0, "QuantizeLinear": 0}
+    assert_rewritten(model, counts, 1, sizes={"n": 2})
