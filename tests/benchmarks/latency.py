@@ -1,11 +1,12 @@
 """Inference latency of fused files, in turn in one process beside onnxruntime's own fusion.
 
-python tests/benchmarks/latency.py tests/models/*.onnx --runs 200
+python tests/benchmarks/latency.py tests/models/*.onnx --rounds 9 --runs 40
 
 For each model: ours is the file that `qrewrite apply --pack ort-cpu` writes, theirs the QDQ file;
 both sessions have all of onnxruntime's optimizations on and one thread. Target x86-vnni is held
 against their default options, target x86 against session.x64quantprecision=1. A third session,
-theirs again, gives the noise: two equal sessions differ by that.
+theirs again, gives the noise: two equal sessions differ by that. Where its buffers lie makes
+a session faster or slower for its whole life, so all are made anew several times.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ Feeds = dict[str, np.ndarray]
 
 @dataclass(frozen=True)
 class Latency:
-    """Of one model and target: medians over the runs of the ratio to theirs in the same turn."""
+    """Of one model and target: medians over the rounds, of the medians over each one's runs."""
 
     model: str
     target: str
@@ -88,28 +89,33 @@ def take_turns(sessions: list[onnxruntime.InferenceSession], feeds: Feeds, runs:
     return seconds
 
 
-def measure(model: Path, target: str, runs: int, inputs: Path | None) -> Latency | None:
+def compare(
+    model: Path, fused: Path, precise: bool, runs: int, inputs: Path | None
+) -> tuple[float, float, float]:
+    """Seconds of theirs, the ratio of ours to it, and of theirs again, with new sessions."""
+    theirs, ours = open_session(model, precise), open_session(fused, precise=False)
+    feeds = make_feeds(ours, seed=0) if inputs is None else read_feeds(inputs)
+    again = open_session(model, precise)
+    first, own, second = np.median(take_turns([theirs, ours, again], feeds, runs), axis=0)
+    return float(first + second) / 2, float(2 * own / (first + second)), float(second / first)
+
+
+def measure(
+    model: Path, target: str, rounds: int, runs: int, inputs: Path | None
+) -> Latency | None:
     """None where onnxruntime can make no session of its own."""
-    precise = PRECISE[target]
     try:
-        theirs = [open_session(model, precise), open_session(model, precise)]
+        open_session(model, PRECISE[target])
     except Exception as error:
         print(f"{model.name}: onnxruntime creates no session: {str(error)[:80]}")
         return None
     with tempfile.TemporaryDirectory() as folder:
         fused = Path(folder) / "fused.onnx"
         qrewrite.rewrite(model, "ort-cpu", options={"target": target}).save(fused)
-        ours = open_session(fused, precise=False)
-    feeds = make_feeds(ours, seed=0) if inputs is None else read_feeds(inputs)
-    seconds = take_turns([theirs[0], ours, theirs[1]], feeds, runs)
-    base = (seconds[:, 0] + seconds[:, 2]) / 2
-    return Latency(
-        model.name,
-        target,
-        1000 * float(np.median(base)),
-        float(np.median(seconds[:, 1]) / np.median(base)),
-        abs(float(np.median(seconds[:, 2]) / np.median(seconds[:, 0])) - 1),
-    )
+        found = [compare(model, fused, PRECISE[target], runs, inputs) for _ in range(rounds)]
+    theirs, ratio, _ = np.median(found, axis=0)
+    noise = float(np.median([abs(each[2] - 1) for each in found]))
+    return Latency(model.name, target, 1000 * float(theirs), float(ratio), noise)
 
 
 def find_inputs(model: Path) -> Path | None:
@@ -122,13 +128,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("models", nargs="+", type=Path)
     parser.add_argument("--target", nargs="+", choices=list(PRECISE), default=list(PRECISE))
-    parser.add_argument("--runs", type=int, default=200)
+    parser.add_argument("--rounds", type=int, default=9, help="new sessions so many times")
+    parser.add_argument("--runs", type=int, default=40, help="of each session")
     arguments = parser.parse_args()
     for target in arguments.target:
         ratios = []
         print(f"{'model':40} {'target':9} {'theirs ms':>9} {'ratio':>6} {'noise':>6}")
         for model in arguments.models:
-            found = measure(model, target, arguments.runs, find_inputs(model))
+            found = measure(model, target, arguments.rounds, arguments.runs, find_inputs(model))
             if found is not None:
                 ratios.append(found.ratio)
                 print(
