@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from qrewrite.engine.graph import Value
 
-from .function import Function, Result, number, value
+from .function import Accepts, Function, Parameter, Result, number, value
 from .quantized import Quantized, shape_part
 
 
@@ -43,6 +45,13 @@ def functions() -> tuple[Function, ...]:
             _dim,
         ),
         Function("shape", (value("v"),), Result.LIST, "The dimensions of v.", _shape),
+        Function(
+            "extent",
+            (value("v"), Parameter("axes", Accepts.LIST)),
+            Result.NUMBER,
+            "The product of these dimensions of v.",
+            _extent,
+        ),
         Function(
             "reshape_dims",
             (value("v"),),
@@ -92,6 +101,19 @@ def _shape(v: Any) -> tuple[int, ...] | None:
         return None
     known = tuple(size for size in shape if size is not None)
     return known if len(known) == len(shape) else None
+
+
+def _extent(v: Any, axes: Any) -> int | None:
+    shape = shape_part(v)
+    if shape is None:
+        return None
+    product = 1
+    for axis in np.atleast_1d(axes):
+        size = shape[int(axis)] if -len(shape) <= axis < len(shape) else None
+        if size is None:
+            return None
+        product *= size
+    return product
 
 
 def _reshape_dims(v: Any) -> tuple[int, ...] | None:

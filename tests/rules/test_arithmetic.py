@@ -211,6 +211,33 @@ def test_reduce_mean_that_stays(
     assert_rewritten(mean(axes, keepdims, shape, 18), {"ReduceMean": 1, "QuantizeLinear": 1}, 0)
 
 
+@pytest.mark.parametrize("opset", [13, 24])
+@pytest.mark.parametrize("keepdims", [1, 0])
+@pytest.mark.parametrize(
+    ("shape", "axes", "fires"),
+    [
+        (("n", 3, 5, 4), [3, 2], 1),
+        (("n", 3, 5), [1], 1),
+        (("n", 5), [-1], 1),
+        (("n", "m"), [-1], 0),
+        ((2, 3, 5), [0], 0),
+    ],
+)
+def test_reduce_sum(
+    opset: int, keepdims: int, shape: tuple[int | str, ...], axes: list[int], fires: int
+) -> None:
+    x, y = Grid(scale=0.05, zero_point=90), Grid(scale=0.2, zero_point=100)
+    model = unary(
+        "ReduceSum", x, y, shape=shape, opset=opset, extra=[(axes, "i64")], keepdims=keepdims
+    )
+    counts = {f"{MS}::QLinearGlobalAveragePool": fires, "ReduceSum": 1 - fires}
+    assert_rewritten(model, counts, 1)
+
+
+def test_reduce_sum_of_everything_stays() -> None:
+    assert_rewritten(unary("ReduceSum", G, G, keepdims=1), {"ReduceSum": 1})
+
+
 def test_reduce_mean_of_int8() -> None:
     counts = GONE | {f"{MS}::QLinearGlobalAveragePool": 1}
     assert_rewritten(mean([1], 0, (2, 3, 5), 19, Grid("i8", 0.05, -3)), counts, 1)

@@ -70,6 +70,13 @@ def test_both_branches() -> None:
     assert_rewritten(where(1.0, [-2.0]), GONE | {"Where": 1}, 0, feeds=cases("", ""))
 
 
+def test_a_mask_of_the_lowest_number() -> None:
+    y = Grid(scale=1.3344407e36, zero_point=255)
+    lowest = float(np.finfo(np.float32).min)
+    assert_rewritten(where(0.0, lowest, y), GONE | {"Where": 1}, 0, feeds=cases("", ""))
+    assert_rewritten(where(A, lowest, y), GONE | {FUSED: 1}, 0, feeds=cases("u8", ""))
+
+
 @pytest.mark.parametrize(
     ("a", "b", "y"),
     [
