@@ -71,7 +71,7 @@ def test_both_branches() -> None:
 
 
 def test_a_mask_of_the_lowest_number() -> None:
-    y = Grid(scale=1.3344407e36, zero_point=255)
+    y = Grid(scale=1.334440e36, zero_point=255)
     lowest = float(np.finfo(np.float32).min)
     assert_rewritten(where(0.0, lowest, y), GONE | {"Where": 1}, 0, feeds=cases("", ""))
     assert_rewritten(where(A, lowest, y), GONE | {FUSED: 1}, 0, feeds=cases("u8", ""))
