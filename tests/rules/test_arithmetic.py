@@ -294,6 +294,36 @@ def test_requantizing(types: str) -> None:
     assert_rewritten(model, {"QuantizeLinear": 1}, 0, feeds=codes, requantize=False)
 
 
+@pytest.mark.parametrize(
+    ("op", "extra"),
+    [("Relu", []), ("Clip", [(-0.7, "f32"), (3.0, "f32")]), ("Clip", [(-0.225, "f32")])],
+)
+@pytest.mark.parametrize("y", [Y, Grid(scale=0.02, zero_point=30)])
+def test_clamps_onto_another_grid(op: str, extra: list[tuple[float, str]], y: Grid) -> None:
+    model = unary(op, X, y, shape=(256,), extra=extra)
+    counts = GONE | {f"{MS}::QLinearAdd": 1, "Clip": 1, "Relu": 0}
+    assert_rewritten(model, counts, 0, feeds=ALL)
+
+
+@pytest.mark.parametrize(
+    ("op", "made", "attributes"),
+    [
+        ("Transpose", "Transpose", {"perm": [0, 2, 3, 1]}),
+        ("Flatten", "Flatten", {}),
+        ("SpaceToDepth", "SpaceToDepth", {"blocksize": 2}),
+        ("MaxPool", "MaxPool", {"kernel_shape": [2, 2]}),
+        ("GlobalMaxPool", "ReduceMax", {}),
+    ],
+)
+@pytest.mark.parametrize("opset", [13, 22])
+def test_picking_for_another_grid(
+    op: str, made: str, attributes: dict[str, Any], opset: int
+) -> None:
+    model = unary(op, X, Y, opset=opset, **attributes)
+    assert_rewritten(model, GONE | {f"{MS}::QLinearAdd": 1, made: 1}, 0)
+    assert_rewritten(model, {op: 1, "QuantizeLinear": 1}, 0, requantize=False)
+
+
 @pytest.mark.parametrize("zero_point", [2, 3])
 def test_requantizing_to_twice_the_scale(zero_point: int) -> None:
     """Every other code is a tie: kernels round as quantizers do where the zero point is even."""

@@ -99,7 +99,8 @@ def test_other_opsets(op: str, opset: int) -> None:
     ids=["scale", "zero_point", "type", "i8_beside_default_u8", "zero", "nan", "overflow"],
 )
 def test_other_grids_stay(op: str, x: Grid, y: Grid) -> None:
-    assert_rewritten(moved(op, x, y), {op: 1, "DequantizeLinear": 1, "QuantizeLinear": 1})
+    counts = {op: 1, "DequantizeLinear": 1, "QuantizeLinear": 1}
+    assert_rewritten(moved(op, x, y), counts, requantize=False)
 
 
 def test_one_scale_a_channel_stays() -> None:
