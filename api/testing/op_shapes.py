@@ -239,6 +239,7 @@ def batch_normalization(site: Site) -> None:
         raise Unsatisfiable("BatchNormalization needs channels")
     site.attribute("epsilon", (1e-3,))
     for index, value in enumerate((1.25, 0.5, 0.1, 2.0), 1):
+        site.choose_shape(index, [(x[1],)])
         site.values(index, np.full(x[1], value) + np.arange(x[1]) / 8)
 
 

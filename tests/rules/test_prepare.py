@@ -86,3 +86,42 @@ def test_an_identity_that_makes_a_graph_output_keeps_its_name() -> None:
     b.node("Identity", [codes], b.output("y", "u8"))
     b.node("Identity", [b.constant([1, 2], "u8")], b.output("z", "u8"))
     assert_rewritten(b.model(), {"QuantizeLinear": 1})
+
+
+@pytest.mark.parametrize("dims", [[1, 4, 1, 1], [-1, 1, 1]])
+def test_a_reshaped_constant(dims: list[int]) -> None:
+    b = Builder()
+    grid = Grid(scale=0.02, zero_point=128)
+    c = b.node("Reshape", [b.constant([0.1, -0.5, 1.0, 0.3], "f32"), b.constant(dims, "i64")])
+    v = b.dq(b.input("x", "u8", (1, 4, 3, 3)), grid)
+    b.q(b.node("Add", [v, b.dq(b.q(c, grid), grid)]), grid, b.output("y", "u8"))
+    counts = {"Reshape": 0, "QuantizeLinear": 0, "DequantizeLinear": 0}
+    assert_rewritten(b.model(), counts, 1)
+
+
+@pytest.mark.parametrize("op", ["BatchNormalization", "LayerNormalization"])
+def test_quantized_parameters_of_a_normalization(op: str) -> None:
+    """They feed no integer kernel: their dequantizers would run each time."""
+    b = Builder()
+    grid = Grid(scale=0.02, zero_point=128)
+    operands = [b.dq(b.input("x", "u8", (2, 3, 4)), grid)]
+    size, count = (3, 4) if op == "BatchNormalization" else (4, 2)
+    for i in range(count):
+        codes = np.arange(size) * 20 + 130 + i
+        operands.append(b.dq(b.constant(codes, "u8"), Grid(scale=0.01, zero_point=100)))
+    b.q(b.node(op, operands), Grid(scale=0.05, zero_point=100), b.output("y", "u8"))
+    assert_rewritten(b.model(), {"DequantizeLinear": 1, "QuantizeLinear": 1, op: 1})
+
+
+def test_conv_takes_over_a_normalization_with_quantized_parameters() -> None:
+    b = Builder()
+    case = Product()
+    v = b.dq(b.input("x", "u8", (1, 3, 6, 6)), case.x)
+    codes = np.random.default_rng(0).integers(-60, 60, (4, 3, 3, 3))
+    operands = [b.node("Conv", [v, b.dq(b.constant(codes, "i8"), case.w)])]
+    for i in range(4):
+        parameter = b.constant(np.arange(4) * 20 + 130 + i, "u8")
+        operands.append(b.dq(parameter, Grid(scale=0.01, zero_point=100)))
+    v = b.node("BatchNormalization", operands)
+    b.q(v, Grid(scale=0.1, zero_point=100), b.output("y", "u8"))
+    assert_rewritten(b.model(), FUSED | {"BatchNormalization": 0}, 1)
