@@ -280,6 +280,9 @@ ELEMENTWISE: dict[str, Settle] = {
             "Where",
             "PRelu",
             "Mod",
+            "Equal",
+            "Less",
+            "Greater",
         ]
     },
 }

@@ -107,6 +107,18 @@ def test_sub_from_a_constant(value: float, type: str) -> None:
     assert_rewritten(b.model(), GONE | {f"{MS}::QLinearAdd": 1, "Sub": 0}, 0, feeds=codes)
 
 
+@pytest.mark.parametrize("op", ["Div", "Sub", "Pow"])
+@pytest.mark.parametrize("first", [False, True])
+def test_a_constant_that_is_quantized(op: str, first: bool) -> None:
+    b = Builder()
+    x = b.dq(b.input("x", "u8", (256,)), X)
+    c = b.dq(b.constant([200], "u8"), Grid(scale=0.01, zero_point=0))
+    v = b.node(op, [c, x] if first else [x, c])
+    b.q(v, Y, b.output("y", "u8"))
+    fuses = op == "Sub" or not first
+    assert_rewritten(b.model(), GONE if fuses else {op: 1}, 0, feeds=ALL)
+
+
 UNIT = Grid(scale=1 / 255, zero_point=0)
 WIDER = Grid(scale=1 / 200, zero_point=20)
 

@@ -201,3 +201,27 @@ def test_softmax_behind_a_reshape_to_a_computed_shape() -> None:
         model.graph.output[0].type.tensor_type.shape.dim.add()
     counts = {f"{MS}::QLinearSoftmax": 1, "Softmax": 0, "QuantizeLinear": 0}
     assert_rewritten(model, counts, 1, sizes={"n": 2})
+
+
+def compared(op: str, a: Grid = G, b: Grid = G, opset: int = 19) -> ModelProto:
+    builder = Builder(opset)
+    inputs = [
+        builder.dq(builder.input(name, grid.type, shape), grid)
+        for name, grid, shape in (("a", a, (30, 20)), ("b", b, (20,)))
+    ]
+    builder.node(op, inputs, builder.output("y", "bool"))
+    return builder.model()
+
+
+@pytest.mark.parametrize("op", ["Equal", "Less", "Greater"])
+def test_comparisons(op: str) -> None:
+    for opset in (11, 13, 24):
+        assert_rewritten(compared(op, opset=opset), {op: 1, "DequantizeLinear": 0})
+    i8 = Grid("i8", 0.05, -3)
+    assert_rewritten(compared(op, i8, i8), {op: 1, "DequantizeLinear": 0})
+
+
+@pytest.mark.parametrize("op", ["Equal", "Less", "Greater"])
+def test_comparisons_that_stay(op: str) -> None:
+    for a, b in ((G, replace(G, zero_point=8)), (G, replace(G, scale=0.06)), (NEGATIVE, NEGATIVE)):
+        assert_rewritten(compared(op, a, b), {"DequantizeLinear": 2})
