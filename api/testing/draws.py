@@ -1,4 +1,4 @@
-"""Where choices come from: Hypothesis, a seeded generator, or choices made before."""
+"""Where choices come from: Hypothesis, so that examples shrink, or a plain generator, for speed."""
 
 from __future__ import annotations
 
@@ -32,32 +32,13 @@ class HypothesisDraw:
 
 
 class RandomDraw:
-    """Numbers drawn by a seeded generator.
-
-    `taken` records how far above the least number each choice was: `ReplayedDraw` makes them again.
-    """
+    """Numbers drawn by a seeded generator."""
 
     def __init__(self, seed: int | str) -> None:
         self._random = random.Random(seed)
-        self.taken: list[int] = []
 
     def integer(self, low: int, high: int) -> int:
-        drawn = self._random.randint(low, high)
-        self.taken.append(drawn - low)
-        return drawn
-
-
-class ReplayedDraw:
-    """Choices made before; the simplest one where there are no more.  `taken`: as they fitted."""
-
-    def __init__(self, choices: Sequence[int]) -> None:
-        self._choices = iter(choices)
-        self.taken: list[int] = []
-
-    def integer(self, low: int, high: int) -> int:
-        above = min(next(self._choices, 0), high - low)
-        self.taken.append(above)
-        return low + above
+        return self._random.randint(low, high)
 
 
 def pick(draw: Draw, choices: Sequence[T]) -> T:

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
+
+from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
+from hypothesis.errors import Flaky, Unsatisfiable
+from hypothesis.strategies import SearchStrategy
 
 from qrewrite.patterns.pack import Pack, PackRule
-from qrewrite.patterns.syntax import Rule
 
 from .case import Case, feeds
 from .counterexamples import size
-from .draws import Draw, RandomDraw, ReplayedDraw
 from .examine import Examined, Examiner
-from .expand_pattern import Unsatisfiable
-from .generate import matching_case, near_miss
+from .matching import models_matching, near_misses
 from .rule_report import Counterexample, Report
-from .shrink import Choices, Failing, shrink
 
-Make = Callable[[Pack, Rule, Draw], Case]
+Count = Callable[[Case, Examined], None]
+"""Hears of each example on which the rule is right."""
 
 SHRINK_SECONDS = 40.0
-WASTED = 4
-"""So many times the examples are begun, where choices cannot be completed."""
 
 
 @dataclass(frozen=True)
@@ -44,18 +45,11 @@ def verify_rule(pack: Pack, rule: PackRule, effort: Effort) -> Report:
     start = time.perf_counter()
     report = Report(rule.full_name, least=effort.least)
     examiner = Examiner(pack, rule)
-    matches = _Search(examiner, matching_case, effort)
-    for found in matches.run(effort.examples):
-        _count_match(report, *found)
-    if matches.failing is None:
-        misses = _Search(examiner, near_miss, effort)
-        for _, examined in misses.run(effort.examples // 2):
-            if not examined.invalid:
-                report.misses += 1
-                report.misses_fired += bool(examined.fired)
-        report.counterexample = misses.counterexample()
-    else:
-        report.counterexample = matches.counterexample()
+    matches = _Search(examiner, effort, partial(_count_match, report))
+    report.counterexample = matches.run(models_matching(pack, rule.name), effort.examples)
+    if report.counterexample is None:
+        misses = _Search(examiner, effort, partial(_count_miss, report))
+        report.counterexample = misses.run(near_misses(pack, rule.name), effort.examples // 2)
     report.seconds = time.perf_counter() - start
     return report
 
@@ -74,51 +68,74 @@ def _count_match(report: Report, case: Case, examined: Examined) -> None:
         report.reached.update(set(map(str, case.choices)))
 
 
+def _count_miss(report: Report, _: Case, examined: Examined) -> None:
+    if not examined.invalid:
+        report.misses += 1
+        report.misses_fired += bool(examined.fired)
+
+
+class _Wrong(AssertionError):
+    """The rule is wrong on an example."""
+
+
 class _Search:
-    """Examples of one kind, up to the first on which the rule is wrong."""
+    """Examples of one kind, up to the first on which the rule is wrong, which then is shrunk."""
 
-    def __init__(self, examiner: Examiner, make: Make, effort: Effort) -> None:
+    def __init__(self, examiner: Examiner, effort: Effort, count: Count) -> None:
         self.examiner = examiner
-        self.make = make
         self.effort = effort
-        self.failing: Failing[Counterexample] | None = None
+        self.count = count
+        self.failing: dict[bytes, Counterexample] = {}
+        self.shrinking_since: float | None = None
 
-    def run(self, examples: int) -> Iterator[tuple[Case, Examined]]:
-        """So many examples and what came of each, but for one that fails, which ends it."""
-        left = max(examples, 1)
-        for number in range(WASTED * left):
-            draw = RandomDraw(f"{self.effort.seed} {self.make.__name__} {number}")
-            try:
-                case = self.make(self.examiner.pack, self.examiner.rule.rule, draw)
-            except Unsatisfiable:
-                continue
-            examined = self.examiner.examine(case)
-            if examined.judgement.problem:
-                self.failing = _failing(tuple(draw.taken), case, examined)
-                return
-            yield case, examined
-            left -= 1
-            if not left:
-                return
+    def run(self, strategy: SearchStrategy[Case], examples: int) -> Counterexample | None:
+        """The smallest example found on which the rule is wrong; `count` hears of the others."""
 
-    def counterexample(self) -> Counterexample | None:
-        """The example that fails, as small as can be."""
-        if self.failing is None:
-            return None
-        end = time.perf_counter() + self.effort.shrink_seconds
-        return shrink(self.failing, self._again, lambda: time.perf_counter() < end).example
+        @seed(self.effort.seed)
+        @settings(
+            max_examples=max(examples, 1),
+            database=None,
+            deadline=None,
+            phases=[Phase.generate, Phase.shrink],
+            suppress_health_check=list(HealthCheck),
+            report_multiple_bugs=False,
+            verbosity=Verbosity.quiet,
+            print_blob=False,
+        )
+        @given(strategy)
+        def search(case: Case) -> None:
+            self._try(case)
 
-    def _again(self, choices: Choices) -> Failing[Counterexample] | None:
-        draw = ReplayedDraw(choices)
-        try:
-            case = self.make(self.examiner.pack, self.examiner.rule.rule, draw)
-        except Unsatisfiable:
-            return None
+        # what fails is kept here; that nothing could be made is told by the figures
+        with suppress(_Wrong, Flaky, Unsatisfiable):
+            search()
+        return min(self.failing.values(), key=_size, default=None)
+
+    def _try(self, case: Case) -> None:
+        if self._out_of_time():
+            if _key(case) in self.failing:
+                raise _Wrong
+            return
         examined = self.examiner.examine(case)
-        return _failing(tuple(draw.taken), case, examined) if examined.judgement.problem else None
+        judgement = examined.judgement
+        if judgement.problem:
+            inputs = feeds(case)[0] if judgement.inputs is None else judgement.inputs
+            self.failing[_key(case)] = Counterexample(case, inputs, judgement.problem)
+            self.shrinking_since = self.shrinking_since or time.perf_counter()
+            raise _Wrong
+        if self.shrinking_since is None:
+            self.count(case, examined)
+
+    def _out_of_time(self) -> bool:
+        """Once shrinking has taken its time, only examples known to fail still do."""
+        since = self.shrinking_since
+        return since is not None and time.perf_counter() - since >= self.effort.shrink_seconds
 
 
-def _failing(choices: Choices, case: Case, examined: Examined) -> Failing[Counterexample]:
-    judgement = examined.judgement
-    inputs = feeds(case)[0] if judgement.inputs is None else judgement.inputs
-    return Failing(choices, size(case.model), Counterexample(case, inputs, judgement.problem))
+def _key(case: Case) -> bytes:
+    return bytes(case.model.SerializeToString(deterministic=True)) + str(case.seed).encode()
+
+
+def _size(found: Counterexample) -> tuple[int, int]:
+    """Nodes first, then bytes."""
+    return size(found.case.model), found.case.model.ByteSize()
