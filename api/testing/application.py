@@ -40,10 +40,10 @@ class Applier:
 
     def apply(
         self, model: ModelProto, options: Mapping[str, object], seed: int | None = None,
-        filter: Filter | None = None,
+        filter: Filter | None = None, checked: bool = True,
     ) -> Rewritten:  # fmt: skip
         """The rewritten model; `model` is left as it is.  `seed` shuffles the nodes, `filter` says
-        where which rule may fire."""
+        where which rule may fire; `checked`: the graph's links are checked after each firing."""
         copy = ModelProto()
         copy.CopyFrom(model)
         view = read_model(copy, declared=self._schemas)
@@ -54,7 +54,7 @@ class Applier:
             if self.rule is not None:
                 phases = [_Alone(phase, self.rule.name) for phase in phases]
             self._compiled[key] = phases
-        outcome = run(view, self._compiled[key], values, filter=filter, seed=seed, checked=True)
+        outcome = run(view, self._compiled[key], values, filter=filter, seed=seed, checked=checked)
         fired = len(outcome.applied)
         rules = tuple(f"{each.pack}/{each.rule}" for each in outcome.applied)
         refused = tuple(reason for _, reason in outcome.refused)

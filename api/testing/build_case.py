@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -158,6 +159,11 @@ def _use(world: World, parts: _Parts, slot: Slot) -> None:
         _quantizer(parts, "DequantizeLinear", name, result, dtype)
     elif dtype == "f32":
         parts.nodes.append(helper.make_node("Softsign", [name], [result], name=f"{name}_use"))
+    elif dtype == "f16":  # no Cast: onnxruntime would drop the rounding to float16 before it
+        flat = helper.make_node("Flatten", [name], [result], name=f"{name}_use", axis=0)
+        parts.nodes.append(flat)
+        parts.outputs.append(value_info(result, "f16", (1, math.prod(shape))))
+        return
     else:
         cast = helper.make_node("Cast", [name], [result], name=f"{name}_use", to=TensorProto.FLOAT)
         parts.nodes.append(cast)

@@ -7,10 +7,13 @@ change) and rewritten with the nodes in another order (the ops must be the same 
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -27,10 +30,13 @@ from .case import Case, feeds
 from .compare import claims_of, compare_models
 from .draws import RandomDraw
 from .equivalence import op_counts
+from .pieces import Pieces
 from .random_models import random_model
-from .sessions import Array, CannotRun
+from .sessions import CannotRun, Session, traced
 
 PIECES = 9
+CHECKED = 10
+"""In one of so many models the engine checks the links of its graph after each firing."""
 
 
 @dataclass
@@ -47,39 +53,50 @@ class Figures:
     firings: int = 0
     problems: list[str] = field(default_factory=list)
 
+    def __add__(self, other: Figures) -> Figures:
+        return Figures(
+            self.models + other.models,
+            self.invalid + other.invalid,
+            self.nodes + other.nodes,
+            self.fired + other.fired,
+            self.firings + other.firings,
+            self.problems + other.problems,
+        )
 
-def campaign(pack: Pack, models: int, seed: int, out: Path | None = None) -> Figures:
-    """Run so many models; those with a problem are written to `out`."""
+
+def campaign(
+    pack: Pack, models: Iterable[int], seed: int, out: Path | None = None
+) -> Figures:  # fmt: skip
+    """Run the models of these numbers; those with a problem are written to `out`."""
     figures = Figures()
-    applier = Applier(pack)
-    claims = claims_of(pack)
-    for index in range(models):
-        draw = RandomDraw(f"{seed} {index}")
-        model, pinned = random_model(pack, pack.rules, PIECES, draw)
+    applier, claims = Applier(pack), claims_of(pack)
+    pieces = Pieces(pack, figures.fired)
+    for number in models:
+        draw = RandomDraw(f"{seed} {number}")
+        setting = pieces.setting(draw)
+        model, pinned = random_model(pieces.make, setting, PIECES, draw)
         if not model.graph.node:
             continue
-        problem = _one(figures, applier, claims, model, pinned, index)
+        case = Case(model, pinned=pinned, options=setting.options, seed=number)
+        problem = _one(figures, applier, claims, case)
         if problem:
-            figures.problems.append(f"model {index}: {problem}")
+            figures.problems.append(f"model {number}: {problem} (options: {setting.options})")
             if out is not None:
                 out.mkdir(parents=True, exist_ok=True)
-                onnx.save(model, out / f"model_{index}.onnx")
+                onnx.save(model, out / f"model_{number}.onnx")
     return figures
 
 
-def _one(
-    figures: Figures, applier: Applier, claims: Mapping[str, Claim | None], model: ModelProto,
-    pinned: dict[str, Array], index: int,
-) -> str:  # fmt: skip
+def _one(figures: Figures, applier: Applier, claims: Mapping[str, Claim | None], case: Case) -> str:
     """Count one model; what is wrong, or ""."""
-    inputs = feeds(Case(model, pinned=pinned, seed=index))[:2]
+    model, inputs = case.model, feeds(case)[:2]
     try:
-        compare_models(model, model, inputs[:1])
+        Session(traced(model)).run(inputs[0])
     except CannotRun:
         figures.invalid += 1
         return ""
     try:
-        once = applier.apply(model, {})
+        once = applier.apply(model, case.options, checked=case.seed % CHECKED == 0)
         figures.models += 1
         figures.firings += once.fired
         figures.fired.update(set(once.rules))
@@ -88,15 +105,30 @@ def _one(
         figures.nodes += found.nodes
         if not found.passed:
             return "; ".join(found.beyond)
-        again = applier.apply(once.model, {})
+        again = applier.apply(once.model, case.options, checked=False)
         if again.fired:
             return f"a second run still applies {sorted(set(again.rules))}"
-        shuffled = applier.apply(model, {}, seed=index)
+        shuffled = applier.apply(model, case.options, seed=case.seed, checked=False)
         if op_counts(shuffled.model) != op_counts(once.model):
             return f"another order gives other ops: {_apart(once.model, shuffled.model)}"
     except (QrewriteError, CannotRun, onnx.checker.ValidationError) as problem:
         return str(problem)
     return ""
+
+
+def _share(name: str, seed: int, out: Path | None, models: range) -> Figures:
+    """What one worker does."""
+    np.seterr(all="ignore")
+    return campaign(qrewrite.load_pack(name), models, seed, out)
+
+
+def _run(name: str, models: int, seed: int, out: Path | None, jobs: int) -> Figures:
+    if jobs < 2:
+        return _share(name, seed, out, range(models))
+    shares = [range(first, models, jobs) for first in range(jobs)]
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(jobs, context) as pool:
+        return sum(pool.map(partial(_share, name, seed, out), shares), Figures())
 
 
 def _apart(one: ModelProto, other: ModelProto) -> str:
@@ -110,10 +142,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--models", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--jobs", type=int, default=1)
     arguments = parser.parse_args(argv)
+    figures = _run(arguments.pack, arguments.models, arguments.seed, arguments.out, arguments.jobs)
     pack = qrewrite.load_pack(arguments.pack)
-    np.seterr(all="ignore")
-    figures = campaign(pack, arguments.models, arguments.seed, arguments.out)
     print(
         f"{figures.models} models, {figures.invalid} that onnxruntime cannot run left out; "
         f"{figures.firings / max(figures.models, 1):.1f} rules fired a model, "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 
 from hypothesis import reject
 from hypothesis.strategies import DrawFn, SearchStrategy, composite
@@ -18,7 +18,7 @@ from .expand_pattern import Unsatisfiable
 from .protos import ir_version
 from .sessions import Array
 from .settle_types import OPSETS
-from .solve import solve
+from .solve import Setting, solve
 
 ATTEMPTS = 8
 
@@ -44,40 +44,47 @@ def _models(draw: DrawFn, holder: _Pack, most: int) -> ModelProto:
     pack = holder.pack
     source = HypothesisDraw(draw)
     count = source.integer(1, most)
-    model, _ = random_model(pack, pack.rules, count, source)
+
+    def make(setting: Setting, draw: Draw) -> Case | None:
+        attempts = (piece_of(pack, pick(draw, pack.rules), setting, draw) for _ in range(ATTEMPTS))
+        return next((case for case in attempts if case is not None), None)
+
+    setting = Setting(pick(source, OPSETS), default_options(pack))
+    model, _ = random_model(make, setting, count, source)
     if not model.graph.node:
         reject()
     return model
 
 
+MakePiece = Callable[[Setting, Draw], Case | None]
+"""A piece of a model, if one can be made."""
+
+
 def random_model(
-    pack: Pack, rules: Sequence[PackRule], count: int, draw: Draw
+    make: MakePiece, setting: Setting, count: int, draw: Draw
 ) -> tuple[ModelProto, dict[str, Array]]:
     """A model of up to `count` pieces, and the inputs that must be fed with a given content."""
-    opset = pick(draw, OPSETS)
-    pieces: list[Case] = []
-    for _ in range(count):
-        case = _piece(pack, rules, opset, draw)
-        if case is not None:
-            pieces.append(case)
+    pieces = [case for case in (make(setting, draw) for _ in range(count)) if case is not None]
     joined = GraphProto(name="graph")
     pinned: dict[str, Array] = {}
     for index, case in enumerate(pieces):
         _append(joined, case, f"p{index}_", draw)
         pinned |= {f"p{index}_{name}": array for name, array in case.pinned.items()}
-    imports = [helper.make_opsetid("", opset), helper.make_opsetid("com.microsoft", 1)]
-    model = helper.make_model(joined, opset_imports=imports, ir_version=ir_version(opset))
-    return model, pinned
+    imports = [helper.make_opsetid("", setting.opset), helper.make_opsetid("com.microsoft", 1)]
+    version = ir_version(setting.opset)
+    return helper.make_model(joined, opset_imports=imports, ir_version=version), pinned
 
 
-def _piece(pack: Pack, rules: Sequence[PackRule], opset: int, draw: Draw) -> Case | None:
-    for _ in range(ATTEMPTS):
-        rule = pick(draw, rules)
-        try:
-            return build_case(solve(pack, rule.rule, draw, opset=opset), draw)
-        except Unsatisfiable:
-            continue
-    return None
+def piece_of(pack: Pack, rule: PackRule, setting: Setting, draw: Draw) -> Case | None:
+    """A graph that the rule matches; None where its choices cannot be completed."""
+    try:
+        return build_case(solve(pack, rule.rule, draw, setting=setting), draw)
+    except Unsatisfiable:
+        return None
+
+
+def default_options(pack: Pack) -> dict[str, object]:
+    return {name: option.default for name, option in pack.options.items()}
 
 
 def _append(graph: GraphProto, case: Case, prefix: str, draw: Draw) -> None:

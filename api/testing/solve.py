@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -35,29 +35,34 @@ class Solved:
     """The condition that a near miss breaks."""
 
 
+@dataclass(frozen=True)
+class Setting:
+    """What is settled beforehand."""
+
+    opset: int
+    options: Mapping[str, object]
+    """A value for every option of the pack."""
+
+
 def solve(
-    pack: Pack, rule: Rule, draw: Draw, miss: int | None = None, opset: int | None = None
+    pack: Pack, rule: Rule, draw: Draw, miss: int | None = None, setting: Setting | None = None
 ) -> Solved:
     """Settle a graph that `rule` must match; with `miss`, one that breaks that condition.
-
-    `opset`: the opset version of the graph, with every option at its default.
 
     Raises Unsatisfiable where a choice cannot be completed.
     """
     with np.errstate(all="ignore"):
-        return _solve(pack, rule, draw, miss, opset)
+        return _solve(pack, rule, draw, miss, setting)
 
 
-def _solve(pack: Pack, rule: Rule, draw: Draw, miss: int | None, opset: int | None) -> Solved:
+def _solve(pack: Pack, rule: Rule, draw: Draw, miss: int | None, setting: Setting | None) -> Solved:
     tame = not chance(draw, 45)
     structure = expand_rule(pack, rule, draw)
     asked = follow(pack, rule, structure, draw)
     sort_nodes(structure)
     world = World(structure)
     conditions = all_conditions(rule, structure.conditions)
-    if opset is not None:
-        world.opset = opset
-    required = _options(pack, world, draw, [*conditions, *asked], miss, opset is None)
+    required = _options(pack, world, draw, [*conditions, *asked], miss, setting)
     parts = Atoms(
         pack,
         {*structure.captures, *structure.absent},
@@ -96,10 +101,10 @@ def _solve(pack: Pack, rule: Rule, draw: Draw, miss: int | None, opset: int | No
 
 
 def _options(
-    pack: Pack, world: World, draw: Draw, conditions: Sequence[Expr], miss: int | None, free: bool
-) -> list[tuple[Expr, bool]]:
-    """Settle options that meet the conditions, or, not `free`, their defaults; the conditions taken
-    apart, and whether each is to hold."""
+    pack: Pack, world: World, draw: Draw, conditions: Sequence[Expr], miss: int | None,
+    setting: Setting | None,
+) -> list[tuple[Expr, bool]]:  # fmt: skip
+    """Settle the options; the conditions taken apart, and whether each is to hold."""
     required = [
         (each, True)
         for index, condition in enumerate(conditions)
@@ -108,12 +113,13 @@ def _options(
     ]
     if miss is not None and miss < len(conditions):
         required.append((conditions[miss], False))
-    if free:
+    if setting is None:
         settle_options(pack, required, world, draw)
         return required
-    world.options.update({name: option.default for name, option in pack.options.items()})
+    world.opset = setting.opset
+    world.options.update(setting.options)
     if any(holds(condition, world) not in (None, wanted) for condition, wanted in required):
-        raise Unsatisfiable("the conditions contradict the default options")
+        raise Unsatisfiable("the conditions contradict the options")
     return required
 
 
