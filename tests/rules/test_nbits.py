@@ -177,3 +177,20 @@ def test_a_row_added_to_a_node_that_was_there() -> None:
     np.testing.assert_allclose(
         run(b.model(), values)["y"], run(fused, values)["y"], rtol=1e-5, atol=1e-5
     )
+
+
+@pytest.mark.parametrize("type", ["i4", "u4", "i8", "u8"])
+@pytest.mark.parametrize("shape", [(3, ROWS), (2, 3, ROWS)])
+def test_float16(type: str, shape: tuple[int, ...]) -> None:
+    """The graph rounds each dequantized weight to float16, the kernel only the result."""
+    case = replace(PLAIN, w=Grid(type, SCALES, 3, axis=1), floats="f16", shape=shape)
+    model = case.model()
+    result = assert_rewritten(model, FUSED, feeds=[])
+    values = feeds(model)
+    expected, found = (run(each, values)["y0"].astype(np.float64) for each in (model, result))
+    assert np.abs(expected - found).max() <= 5e-3 * np.abs(expected).max()
+
+
+def test_float16_beside_scales_of_another_size_stays() -> None:
+    case = replace(PLAIN, w=Grid("i4", 1e-6, None), floats="f16")
+    assert_rewritten(case.model(), {NBITS: 0, "DequantizeLinear": 1}, feeds=[])
