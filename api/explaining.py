@@ -17,7 +17,7 @@ from qrewrite.engine.protocols import Phase
 from qrewrite.patterns.diagnostics import did_you_mean
 from qrewrite.patterns.explain.blocked import Blocked, blocked, stayed_float
 from qrewrite.patterns.explain.closest import Patterns
-from qrewrite.patterns.explain.mentions import mentioned_ops
+from qrewrite.patterns.explain.mentions import mentioned_ops, rules_by_op
 from qrewrite.patterns.explain.recording import Firing, Recorder, bound_names
 from qrewrite.patterns.explain.refusal import Trials
 from qrewrite.patterns.find_packs import known_packs
@@ -55,8 +55,10 @@ class Explanation:
     stayed: int
     blocked: tuple[Blocked, ...]
     known_by: tuple[tuple[str, tuple[str, ...]], ...]
-    """Ops that no rule of the pack mentions, and the packs that do."""
+    """Ops that no rule of the pack takes, and the packs that mention them."""
     fired: tuple[Fired, ...] = ()
+    beside: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Ops that no rule of the pack takes, and the rules that have them in a chain of others."""
 
     def __str__(self) -> str:
         from qrewrite.explanation_text import lines_of
@@ -124,10 +126,11 @@ class Explainer:
     def _explanation(
         self, name: str, nodes: Sequence[Node], groups: Sequence[Blocked], fired: tuple[Fired, ...]
     ) -> Explanation:
-        unknown = [group.op for group in groups if group.cause is None]
+        unknown = dict.fromkeys(group.op for group in groups if group.cause is None)
         known_by = tuple(packs_by_op(unknown, self.program.pack.parents).items())
+        beside = tuple(rules_by_op(self.program.pack, unknown).items())
         pack = self.program.pack.name
-        return Explanation(name, pack, self.ops, len(nodes), tuple(groups), known_by, fired)
+        return Explanation(name, pack, self.ops, len(nodes), tuple(groups), known_by, fired, beside)
 
     def _fired(self, wanted: Callable[[Firing], bool]) -> tuple[Fired, ...]:
         found: list[Fired] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from textwrap import wrap
 from typing import Any
 
@@ -12,6 +12,7 @@ from qrewrite.patterns.explain.blocked import Blocked
 from qrewrite.patterns.explain.cause import Cause, Kind
 from qrewrite.patterns.explain.tree import cut, drawn
 
+Packs = tuple[str, ...]
 WIDTH = 80
 _NAMED = 3
 """Nodes of a group that are named; JSON has all."""
@@ -21,6 +22,7 @@ def record(explanation: Explanation) -> dict[str, Any]:
     """As plain data, for JSON."""
     data = dataclasses.asdict(explanation)
     data["known_by"] = {op: list(packs) for op, packs in explanation.known_by}
+    data["beside"] = {op: list(rules) for op, rules in explanation.beside}
     for fired in data["fired"]:
         fired["bindings"] = dict(fired["bindings"])
     plain: dict[str, Any] = _plain(data)
@@ -38,7 +40,7 @@ def _plain(value: Any) -> Any:
 def lines_of(explanation: Explanation) -> Iterator[str]:
     """A line for each cause, then each at length."""
     groups = explanation.blocked
-    known = dict(explanation.known_by)
+    known, beside = dict(explanation.known_by), dict(explanation.beside)
     if explanation.model:
         yield from _wrapped(_headline(explanation), "")
         yield ""
@@ -47,7 +49,7 @@ def lines_of(explanation: Explanation) -> Iterator[str]:
             yield cut(f"{f'[{number}]':>5} {_summary(group)}", WIDTH)
         yield ""
     for number, group in enumerate(groups, 1):
-        yield from _group(group, number if len(groups) > 1 else 0, known)
+        yield from _group(group, number if len(groups) > 1 else 0, known, beside)
         yield ""
     yield from fired_lines(explanation.fired)
 
@@ -66,7 +68,7 @@ def _summary(group: Blocked) -> str:
     count = f"{len(group.nodes)} {group.op}"
     cause = group.cause
     if cause is None:
-        return f"{count}: no rule mentions it"
+        return f"{count}: no rule takes it"
     innermost = cause
     while innermost.behind is not None:
         innermost = innermost.behind
@@ -76,11 +78,19 @@ def _summary(group: Blocked) -> str:
     return f"{count}: {innermost.rule} needs {innermost.words}{fact}"
 
 
-def _group(group: Blocked, number: int, known: dict[str, tuple[str, ...]]) -> Iterator[str]:
+def _unmentioned(op: str, rules: Sequence[str]) -> str:
+    if not rules:
+        return f"no rule of the pack mentions {op}"
+    return f"no rule of the pack takes {op} without another op beside it: {_names(rules)}"
+
+
+def _group(
+    group: Blocked, number: int, known: Mapping[str, Packs], beside: Mapping[str, Packs]
+) -> Iterator[str]:
     head = f"[{number}] " if number else ""
     yield from _wrapped(f"{head}{len(group.nodes)} x {group.op}: {_names(group.nodes)}", "    ", "")
     if group.cause is None:
-        yield from _wrapped(f"no rule of the pack mentions {group.op}", "    ")
+        yield from _wrapped(_unmentioned(group.op, beside.get(group.op, ())), "    ")
         packs = known.get(group.op, ())
         others = f"these packs do: {', '.join(packs)}" if packs else "no other known pack does"
         yield from _wrapped(others, "    ")

@@ -9,12 +9,12 @@ from ..compiler.conditions import add_condition, cost
 from ..compiler.flat import Computed, Condition, Flat, FlatChain, FlatNode, FlatValue, ValueOperand
 from ..compiler.helpers import Helpers
 from ..compiler.places import ANCHOR, Places
-from ..compiler.references import bindings_in, guard_scope
+from ..compiler.references import bindings_in, guard_scope, operands_of
 from ..compiler.repetition import Matching
 from ..compiler.steps import Step, Steps, Test
 from ..pack import Pack
 from ..program import Variant
-from ..syntax import Call, Logical
+from ..syntax import Call, Expr, Logical, Name
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,9 @@ class Anchored:
     """For each step, and behind the last: how many nodes of the pattern are found before it."""
     waiting: tuple[Part, ...]
     """Conditions that need what ``let`` binds."""
+    switch: int
+    """The first step that asks for another value of an option; the number of steps if none does.
+    Those steps come last."""
 
     @property
     def flat(self) -> Flat:
@@ -60,12 +63,48 @@ def anchored(variant: Variant, node: FlatNode, helpers: Helpers) -> Anchored:
     waiting = tuple(each for each in found if _waits(each.condition, flat, helpers.pack))
     now = [each for each in found if each not in waiting]
     parts: dict[int, Part] = {}
-    for part in sorted(now, key=lambda each: cost(each.condition, flat, helpers.pack)):
+    now.sort(key=lambda each: cost(each.condition, flat, helpers.pack))
+    now.sort(key=lambda each: asks_options(each.condition, flat, helpers.pack))
+    switch = None
+    for part in now:
         before = len(steps.items)
         add_condition(part.condition, flat, helpers, places, steps)
         parts |= {position: part for position in range(before, len(steps.items))}
+        if switch is None and asks_options(part.condition, flat, helpers.pack):
+            added = range(before, len(steps.items))
+            switch = next((each for each in added if not _holds(steps.items[each], helpers)), None)
     reached = tuple(_reached(steps.items, places, flat))
-    return Anchored(variant, node, places, tuple(steps.items), parts, structure, reached, waiting)
+    return Anchored(
+        variant,
+        node,
+        places,
+        tuple(steps.items),
+        parts,
+        structure,
+        reached,
+        waiting,
+        len(steps.items) if switch is None else switch,
+    )
+
+
+def asks_options(condition: Condition, flat: Flat, pack: Pack) -> bool:
+    """Whether a condition reads options, and nothing of the graph."""
+    expression = condition.expression
+    return (
+        condition.attribute is None
+        and not bindings_in(expression, condition.scope, flat, pack)
+        and "options" in names_in(expression)
+    )
+
+
+def names_in(expression: Expr) -> set[str]:
+    found = {expression.id} if isinstance(expression, Name) else set()
+    return found.union(*(names_in(operand) for operand in operands_of(expression)))
+
+
+def _holds(step: Step, helpers: Helpers) -> bool:
+    """Of a step about options, whose values are written into it."""
+    return not isinstance(step, Test) or bool(eval(step.expression, dict(helpers.globals)))
 
 
 def taken_apart(part: Part, flat: Flat, pack: Pack) -> Iterator[Part]:

@@ -125,15 +125,16 @@ def _joined(found: Sequence[Blocked]) -> list[Blocked]:
 def _also(
     node: Node, cause: Cause, trials: Trials, only: frozenset[str]
 ) -> tuple[tuple[str, str], ...]:
-    """The next rules by closeness: those of which all nodes are there, and which do more than help
-    others."""
+    """The next rules by closeness: those of which all nodes are there and which do more than help
+    others, and those that an option alone switches off."""
     interpreter: Interpreter = trials.interpreter
     found: dict[str, tuple[tuple[object, ...], Cause]] = {}
     for pattern in trials.patterns.closest(node.op, only).patterns:
         name = pattern.variant.rule.source.full_name
         stop = interpreter.run(pattern.steps, interpreter.at(node))
         rank = rank_of(pattern, stop.position)
-        if name == cause.rule or rank[0] <= COMPLETE or (name in found and found[name][0] >= rank):
+        close = rank[0] > COMPLETE or pattern.switch <= stop.position < len(pattern.steps)
+        if name == cause.rule or not close or (name in found and found[name][0] >= rank):
             continue
         found[name] = (rank, trials.cause_of(pattern, node))
     ranked = sorted(found.items(), key=lambda item: item[1][0], reverse=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from ..diagnostics import RuleFileError
@@ -13,7 +13,7 @@ from .facts import facts_of
 from .interpreter import Interpreter, Stop
 from .mends import mend_of
 from .reading import Reader
-from .structure import Finding, Stopped, finding_of
+from .structure import Finding, Stopped, finding_of, missing_nodes
 from .terms import written_as
 from .tree import Row, tree_of
 from .words import words
@@ -76,17 +76,18 @@ def cause_of_stop(pattern: Anchored, stop: Stop, interpreter: Interpreter) -> Ca
     part = pattern.parts.get(stop.position)
     rule = pattern.variant.rule.source.rule
     if part is None:
-        finding = finding_of(
-            Stopped(
-                rule,
-                pattern.flat,
-                pattern.places,
-                pattern.steps,
-                stop.position,
-                stop.environment,
-                interpreter,
-            )
+        stopped = Stopped(
+            rule,
+            pattern.flat,
+            pattern.places,
+            pattern.steps,
+            stop.position,
+            stop.environment,
+            interpreter,
         )
+        finding = finding_of(stopped)
+        more = missing_nodes(stopped, pattern.structure)
+        finding = replace(finding, facts=(*finding.facts, *more))
         return cause(pattern, stop, Kind.STRUCTURE, finding)
     reader = Reader(pattern.flat, pattern.places, interpreter, stop.environment)
     return cause_of_part(pattern, part, stop, reader, Kind.CONDITION)

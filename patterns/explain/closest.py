@@ -13,10 +13,13 @@ from ..compiler.anchor import is_quantizer
 from ..compiler.codegen import Branch, merged
 from ..compiler.flat import FlatNode
 from ..compiler.helpers import Helpers
+from ..compiler.places import ANCHOR
 from ..compiler.steps import Candidates, Step, Test
 from ..program import CompiledRule, Variant
-from .anchored import Anchored, anchored
+from ..syntax import Call, Name
+from .anchored import Anchored, Part, anchored
 from .interpreter import Environment, Interpreter
+from .terms import leaves_float
 
 Rank = tuple[int, int, int, int]
 """How much of a pattern is there (see ``level_of``), nodes found, nodes in all, conditions that
@@ -104,20 +107,42 @@ class Closest:
         found = (pattern for pattern in patterns)
         return max(found, key=lambda pattern: self._likeness(node, pattern))
 
-    def _likeness(self, node: Node, pattern: Anchored) -> tuple[bool, int, int, int, int]:
+    def _likeness(self, node: Node, pattern: Anchored) -> tuple[bool, int, float, int, int, int]:
+        """The share of the pattern's nodes that are there goes before their number: of a long
+        pattern a few nodes are there by chance. An operand that is computed where a constant is
+        asked for is as good as a node that is missing."""
         outcomes = self._interpreter.outcomes(pattern.steps, self._interpreter.at(node))
-        ops, counts = set(), set()
-        for position, step in enumerate(pattern.steps):
-            if isinstance(step, Test) and step.subject.endswith(".op"):
-                ops.add(position)
-            elif isinstance(step, Test) and step.subject.startswith("len("):
-                counts.add(position)
+        ops = {
+            position
+            for position, step in enumerate(pattern.steps)
+            if isinstance(step, Test) and step.subject.endswith(".op")
+        }
         fits = sum(outcomes.get(position, False) for position in ops)
         failed = sum(not holds for position, holds in outcomes.items() if position not in ops)
         missing = len(ops) - fits + failed
-        miscounted = sum(not outcomes.get(position, True) for position in counts)
+        miscounted = sum(
+            not outcomes.get(position, True)
+            for position, step in enumerate(pattern.steps)
+            if isinstance(step, Test) and step.subject == f"len({ANCHOR}I)"
+        )
+        computed = sum(
+            not outcomes.get(position, True)
+            for position, part in pattern.parts.items()
+            if asks_constant(part)
+        )
         size = len(pattern.flat.nodes)
-        return level_of(pattern, False) > 0, fits, -miscounted, -missing, size
+        counts = level_of(pattern, False) > 0 and pattern.switch == len(pattern.steps)
+        return counts, -miscounted, (1 + fits) / (size + computed), fits, size, -missing
+
+
+def asks_constant(part: Part) -> bool:
+    """Of an operand, as opposed to its scale."""
+    expression = part.condition.expression
+    return (
+        isinstance(expression, Call)
+        and expression.function == "is_const"
+        and isinstance(expression.arguments[0], Name)
+    )
 
 
 _KIND = re.compile(r"\((\w+)\.dtype or type_of\(\1\)\)")
@@ -152,17 +177,23 @@ def _note(fork: Fork, environment: Environment, best: Best) -> None:
 
 
 def rank_of(pattern: Anchored, position: int) -> Rank:
-    """How close a pattern is that fails at a step."""
+    """How close a pattern is that fails at a step; one that an option switches off is not."""
+    level = level_of(pattern, position >= pattern.structure)
+    if pattern.switch < len(pattern.steps):
+        level = 0
     conditions = position - pattern.structure
-    level = level_of(pattern, conditions >= 0)
     return level, pattern.reached[position], len(pattern.flat.nodes), conditions
 
 
 def level_of(pattern: Anchored, is_complete: bool) -> int:
     """3: all nodes of a rule are there; 2: the same of one that helps others, and it stands between
-    DQ and Q; 1: some nodes of a rule are; 0: of one that helps others."""
+    DQ and Q; 1: some nodes of a rule are; 0: of one that helps others.
+
+    One that helps needs others behind it, makes room for them, or leaves an op on dequantized
+    tensors.
+    """
     rule = pattern.variant.rule
-    if not rule.then and not rule.expands:
+    if not rule.then and not rule.expands and not leaves_float(rule.source.rule):
         return 3 if is_complete else 1
     ops = {op.rpartition("::")[2] for node in pattern.flat.nodes for op in node.ops}
     return 2 if is_complete and {"QuantizeLinear", "DequantizeLinear"} <= ops else 0

@@ -37,8 +37,14 @@ def facts_of(condition: Condition, reader: Reader) -> list[str]:
 
 
 def values_read(expression: Expr, scope: Scope, reader: Reader) -> list[str]:
-    """The values of all captures that an expression reads."""
-    return list(dict.fromkeys(_read(expression, scope, reader)))
+    """The values of all captures that an expression reads, but for tensors that a function goes
+    through code by code."""
+    if isinstance(expression, Call) and expression.function in _BY_CODES:
+        return []
+    if isinstance(expression, Name | Field | Literal) or not any(operands_of(expression)):
+        return list(dict.fromkeys(_read(expression, scope, reader)))
+    found = (values_read(operand, scope, reader) for operand in operands_of(expression))
+    return list(dict.fromkeys(line for lines in found for line in lines))
 
 
 def _facts(expression: Expr, scope: Scope, reader: Reader) -> Iterator[str]:
@@ -50,8 +56,12 @@ def _facts(expression: Expr, scope: Scope, reader: Reader) -> Iterator[str]:
         case Logical(_, operands):
             for each in operands:
                 yield from _facts(each, scope, reader)
+        case Unary("not", Call(function=name) as operand) if name in _BORDER:
+            yield from _at_border(operand, True, scope, reader)
         case Unary("not", operand):
             yield from _read(operand, scope, reader)
+        case Call(function=name) if name in _BORDER:
+            yield from _at_border(expression, False, scope, reader)
         case Call(function=name) if name in reader.pack.guards:
             yield from _of_guard(expression, scope, reader)
         case Call(function=name):
@@ -141,6 +151,14 @@ def _is_numeric(value: Any) -> bool:
 
 
 # ---- functions ---------------------------------------------------------------------------------
+
+
+def _at_border(call: Call, is_there: bool, scope: Scope, reader: Reader) -> Iterator[str]:
+    """Whether values are inputs or outputs of the graph."""
+    for argument in call.arguments:
+        value = reader.value(argument, scope).value
+        if isinstance(value, Value):
+            yield f"{value.name!r} is {'a' if is_there else 'no'} graph {_BORDER[call.function]}"
 
 
 def _close(call: Call, scope: Scope, reader: Reader) -> Iterator[str]:
@@ -240,6 +258,8 @@ def _part_difference(names: tuple[str, str], part: str, a: Any, b: Any) -> Itera
         yield f"{shown_part} {number(x)} against {number(y)}{percent}{absent}"
 
 
+_BY_CODES = frozenset({"codes_of", "table_of", "addend_of"})
+_BORDER = {"is_input": "input", "is_output": "output"}
 _SPECIAL = {
     "close": _close,
     "is_const": _is_const,

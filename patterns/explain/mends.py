@@ -25,8 +25,9 @@ def _of_leaf(leaf: Leaf, reader: Reader) -> str:
     expression, scope = leaf.expression, leaf.scope
     match expression:
         case Field(Name("options"), name):
-            choices = "|".join(map(_given, reader.pack.options[name].choices))
-            return f"set another value of the pack's option: --set {name}={choices or 'VALUE'}"
+            return (
+                f"set another value of the pack's option: --set {name}={_other(name, leaf, reader)}"
+            )
         case Name("opset") if scope.find("opset") is None:
             return "convert the model to the opset that the rule asks for (onnx.version_converter)"
         case Field(name="type"):
@@ -38,6 +39,14 @@ def _of_leaf(leaf: Leaf, reader: Reader) -> str:
     if isinstance(value, Value) and value.tensor is not None and not value.constant:
         return f"take {value.name!r} from the inputs of the graph, if no caller overrides it"
     return ""
+
+
+def _other(name: str, leaf: Leaf, reader: Reader) -> str:
+    """The values that an option may have; of a switch the other one."""
+    now = reader.value(leaf.expression, leaf.scope).value
+    if isinstance(now, bool):
+        return _given(not now)
+    return "|".join(map(_given, reader.pack.options[name].choices)) or "VALUE"
 
 
 def _given(value: Setting) -> str:

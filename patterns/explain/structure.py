@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from qrewrite.engine.graph import Node, Value
@@ -79,6 +79,26 @@ def finding_of(stopped: Stopped) -> Finding:
         return _repetition(stopped, each)
     said = step.words or (text_of(step.span) if step.span is not None else step.expression)
     return Finding(said, (), step.span)
+
+
+def missing_nodes(stopped: Stopped, end: int) -> Iterator[str]:
+    """Further nodes, up to step ``end``, of which the pattern says what is not there."""
+    if not _asks_for_node(stopped.step):
+        return
+    environment = dict(stopped.environment)
+    outcomes = stopped.interpreter.outcomes(stopped.steps[:end], environment)
+    for position, holds in outcomes.items():
+        step = stopped.steps[position]
+        if position > stopped.position and not holds and _asks_for_node(step):
+            finding = finding_of(replace(stopped, position=position, environment=environment))
+            yield from (f"also needs {finding.words}: {fact}" for fact in finding.facts)
+
+
+def _asks_for_node(step: Step) -> bool:
+    if not isinstance(step, Test):
+        return False
+    found = _PRESENT.fullmatch(step.expression)
+    return step.subject.endswith(".op") or (found is not None and found[1].endswith("p"))
 
 
 # ---- nodes -------------------------------------------------------------------------------------
@@ -248,6 +268,8 @@ def _repetition(stopped: Stopped, each: Each) -> Finding:
         return Finding("no use ...", ("a consumer has this form",), each.span)
     if not rows:
         return Finding(f"{each.quantifier.value} ...", ("there is none",), each.span)
+    if each.quantifier is Quantifier.SOME:
+        return Finding(_said(each.span), _uses(rows), each.span)
     for index, row in enumerate(rows):
         stops = [_run(stopped, flat, row) for flat in each.variants]
         furthest = max(stops, key=lambda stop: stop.position - len(stop.steps))
@@ -256,6 +278,17 @@ def _repetition(stopped: Stopped, each: Each) -> Finding:
             where = f"element {index} of {len(rows)}, counted from 0:"
             return Finding(inner.words, (where, *inner.facts), inner.span or each.span)
     return Finding("...", ("the elements do not go together",), each.span)
+
+
+def _said(span: Span) -> str:
+    """What is asked of uses, on one line, without attributes that are left open."""
+    return re.sub(r"\s+", " ", text_of(span).replace("<*_>", ""))
+
+
+def _uses(rows: Iterable[tuple[Any, ...]]) -> tuple[str, ...]:
+    consumers = [each for row in rows for each in row if isinstance(each, Node)]
+    goes = f"it goes to {nodes_named(consumers)}" if consumers else "it has no use"
+    return (f"{goes}, and that has not this form",)
 
 
 def _elements(stopped: Stopped, each: Each) -> Iterable[tuple[Any, ...]]:

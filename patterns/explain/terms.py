@@ -9,6 +9,9 @@ from ..compiler.flat import FlatNode, FlatValue, ValueOperand
 from ..syntax import Alternatives, Apply, Assign, Capture, Group, Rule, Span, Term, Use
 from .words import text_of
 
+_DEQUANTIZERS = frozenset({"DQ", "DequantizeLinear"})
+_QUANTIZERS = frozenset({"Q", "QuantizeLinear"})
+
 
 def written_as(node: FlatNode, rule: Rule) -> tuple[str, Span]:
     """The rule's words for a node, ``DQ(w)`` or ``y = Q``, and their place in its file."""
@@ -60,6 +63,17 @@ def _made_names(node: FlatNode) -> set[str]:
 def _reads(term: Apply, name: str) -> bool:
     return bool(name) and any(
         isinstance(operand, Capture) and operand.name == name for operand in term.operands
+    )
+
+
+def leaves_float(rule: Rule) -> bool:
+    """Whether the template applies an op to what a dequantizer of it makes."""
+    made = [term for statement in rule.template for term in _inside(statement.term)]
+    return any(
+        isinstance(operand, Apply) and operand.op.name in _DEQUANTIZERS
+        for term in made
+        if term.op.name not in _QUANTIZERS
+        for operand in term.operands
     )
 
 

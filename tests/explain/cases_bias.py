@@ -17,7 +17,6 @@ from .graphs import (
     bias_input,
     conv,
     gemm,
-    gemm_bias_shape,
     overridable,
     weight_input,
 )
@@ -69,22 +68,6 @@ CASES = [
         ("b is a graph input",),
     ),
     Case(
-        "gemm bias at run time",
-        lambda: bias_input("Gemm"),
-        "Gemm",
-        "ort-cpu/gemm_bias",
-        "is_const(b)",
-        ("b is a graph input",),
-    ),
-    Case(
-        "gemm bias of two dimensions",
-        lambda: gemm_bias_shape((2, 4)),
-        "Gemm",
-        "ort-cpu/gemm_bias",
-        "rank(b) == 1",
-        ("rank(b) is 2",),
-    ),
-    Case(
         "bias beyond int32",
         conv(bias="f32", bias_codes=(1e12, 1, 1, 1)),
         "Conv",
@@ -99,14 +82,6 @@ CASES = [
         "ort-cpu/gemm",
         "not present(c) or alpha == 1 and beta == 1",
         ("beta is 0.5",),
-    ),
-    Case(
-        "gemm bias on another grid",
-        gemm(bias="i32", bias_scale=1.07),
-        "Gemm",
-        "ort-cpu/gemm",
-        "close(c.scale, a.scale * b.scale)",
-        ("7 % apart",),
     ),
     Case(
         "weight at run time",

@@ -52,6 +52,7 @@ CASES = [
         "onnx/matmul",
         "product_types(a, b)",
         ("a.type is i8", "b.type is u8"),
+        pack="onnx",
         options={"target": "arm"},
     ),
     Case(
@@ -122,9 +123,9 @@ CASES = [
         "where of u8 and i8",
         lambda: where(I8),
         "Where",
-        "ort-cpu/where",
-        "b.type == a.type",
-        ("b.type is i8",),
+        "onnx/where_codes",
+        "same_grid(b, y)",
+        ("b.type is i8, y.type is u8",),
     ),
     Case(
         "type of a custom op",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from onnx import ModelProto, helper
+from onnx import ModelProto, TensorProto, helper
 from rules.graphs import Builder, Grid, Product
 
 U8 = Grid(scale=0.05, zero_point=120)
@@ -103,6 +103,28 @@ def with_computed(op: str) -> ModelProto:
     b = Builder()
     other = b.node("Tanh", [b.input("f", "f32", (1, 3, 6, 6))], "c")
     b.q(b.node(op, [grid_input(b), other]), U8, b.output("y", "u8"))
+    return b.model()
+
+
+def computed_before_relu() -> ModelProto:
+    """A quantized tensor and one in float are added; the sum goes to Relu, and that to Q."""
+    b = Builder()
+    other = b.node("Softsign", [b.input("f", "f32", (1, 3, 6, 6))])
+    v = b.node("Relu", [b.node("Add", [grid_input(b), other])])
+    b.q(v, I8, b.output("y", "i8"))
+    return b.model()
+
+
+def cast_before_quantizer() -> ModelProto:
+    b = Builder()
+    v = b.node("Cast", [b.input("x", "i32", (2, 3))], to=TensorProto.FLOAT)
+    b.q(v, U8, b.output("y", "u8"))
+    return b.model()
+
+
+def identity_output() -> ModelProto:
+    b = Builder()
+    b.node("Identity", [grid_input(b)], b.output("y", "f32"))
     return b.model()
 
 
