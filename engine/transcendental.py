@@ -81,7 +81,7 @@ def _softplus(x: Array) -> Array:
     return np.asarray(np.logaddexp(x, 0))
 
 
-def _exponential_unit(node: Node, x: Array, alpha: float, gamma: float, steep: float) -> Any:
+def _exponential_unit(x: Array, alpha: float, gamma: float, steep: float) -> tuple[Array, Any]:
     """gamma * x above 0, gamma * alpha * (exp(steep * x) - 1) below, where it is inexact."""
     single = np.float32(gamma) * x.astype(np.float32)
     below = gamma * alpha * np.expm1(steep * np.minimum(x, 0))
@@ -89,18 +89,18 @@ def _exponential_unit(node: Node, x: Array, alpha: float, gamma: float, steep: f
 
 
 def _elu(node: Node, x: Array) -> tuple[Array, Any]:
-    return _exponential_unit(node, x, attribute(node, "alpha", 1.0), 1.0, 1.0)
+    return _exponential_unit(x, attribute(node, "alpha", 1.0), 1.0, 1.0)
 
 
 def _celu(node: Node, x: Array) -> tuple[Array, Any]:
     alpha = attribute(node, "alpha", 1.0)
-    return _exponential_unit(node, x, alpha, 1.0, 1 / alpha)
+    return _exponential_unit(x, alpha, 1.0, 1 / alpha)
 
 
 def _selu(node: Node, x: Array) -> tuple[Array, Any]:
     alpha = attribute(node, "alpha", 1.6732632423543772)
     gamma = attribute(node, "gamma", 1.0507009873554805)
-    return _exponential_unit(node, x, alpha, gamma, 1.0)
+    return _exponential_unit(x, alpha, gamma, 1.0)
 
 
 FUNCTIONS: Mapping[str, Function] = {

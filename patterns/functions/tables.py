@@ -74,23 +74,21 @@ def _table_of(y: Quantized, x: Quantized) -> Array | None:
 def _addend_of(
     codes: Array, x: Quantized, y: Quantized, offset: Any, least: Any = None, most: Any = None
 ) -> Quantized | None:
-    own = all_codes(type_part(x))
-    bounds = dtypes.integer_range(type_part(y))
-    parameters = [_number(each) for each in (x.scale, zero_of(x), y.scale, zero_of(y))]
-    if own is None or bounds is None or own.size != codes.size or None in parameters:
+    own, bounds = all_codes(type_part(x)), dtypes.integer_range(type_part(y))
+    x_grid, y_grid = _grid(x), _grid(y)
+    if own is None or bounds is None or own.size != codes.size or not x_grid or not y_grid:
         return None
-    x_scale, x_zero, y_scale, y_zero = parameters
-    term = (own.reshape(-1).astype(np.float64) - x_zero) * x_scale / y_scale
-    room = codes.astype(np.float64) - y_zero - term
+    term = (own.reshape(-1).astype(np.float64) - x_grid[1]) * x_grid[0] / y_grid[0]
+    room = codes.astype(np.float64) - y_grid[1] - term
     low = max(room[codes > (bounds[0] if least is None else least)] - 0.5, default=-np.inf)
     high = min(room[codes < (bounds[1] if most is None else most)] + 0.5, default=np.inf)
-    wanted = float(offset) / y_scale
+    wanted = float(offset) / y_grid[0]
     margin = min((high - low) / 2, _AMPLE)
     if margin >= _LEAST:
         wanted = min(max(wanted, low + margin), high - margin)
     elif not _is_exact(term + wanted):
         return None
-    return _coded(wanted * y_scale, type_part(x))
+    return _coded(wanted * y_grid[0], type_part(x))
 
 
 def _is_exact(sums: Array) -> bool:
@@ -106,8 +104,9 @@ def _coded(value: float, kind: int) -> Quantized:
     return Quantized(np.asarray(code, dtype), scale, np.asarray(zero_point, dtype), None)
 
 
-def _number(parameter: Any) -> float | None:
-    content = const(parameter)
-    if content is None or np.size(content) != 1:
+def _grid(q: Quantized) -> tuple[float, float] | None:
+    """Scale and zero point of a tensor that has one of each, both constant."""
+    scale, zero_point = const(q.scale), const(zero_of(q))
+    if scale is None or zero_point is None or scale.size != 1 or zero_point.size != 1:
         return None
-    return float(np.asarray(content).astype(np.float64).reshape(()))
+    return float(scale.reshape(())), float(zero_point.reshape(()))
