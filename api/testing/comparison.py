@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import onnx
-from onnx import ModelProto, numpy_helper
+from onnx import GraphProto, ModelProto, numpy_helper
 
 from qrewrite.patterns.syntax import Claim, Exact, Lossy
 
@@ -191,8 +191,9 @@ def kernels_count(before: ModelProto, after: ModelProto, options: Mapping[str, o
 
 def may_saturate(model: ModelProto) -> bool:
     """Whether a kernel of uint8 by int8 may saturate on an x86 CPU without VNNI: |weight| > 64."""
-    tensors = {t.name: t for t in model.graph.initializer}
-    for node in model.graph.node:
+    graphs = list(_graphs(model.graph))
+    tensors = {t.name: t for graph in graphs for t in graph.initializer}
+    for node in (each for graph in graphs for each in graph.node):
         if (node.domain, node.op_type) not in INTEGER_ACCUMULATING:
             continue
         slot = {"QLinearConv": 3, "QLinearMatMul": 3, "QGemm": 3}.get(node.op_type, 1)
@@ -203,3 +204,12 @@ def may_saturate(model: ModelProto) -> bool:
         if weight.dtype == np.int8 and weight.size and np.abs(weight.astype(np.int64)).max() > 64:
             return True
     return False
+
+
+def _graphs(graph: GraphProto) -> Iterator[GraphProto]:
+    """A graph and the bodies of its nodes."""
+    yield graph
+    for node in graph.node:
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                yield from _graphs(attribute.g)
