@@ -51,7 +51,7 @@ class Cause:
     place: str
     """``file:line:column`` in the rule."""
     hint: str
-    """How to mend it: the rule's own hint, else what follows from the condition, else ""."""
+    """How to mend it: what follows from the condition, else the rule's own hint, else ""."""
     tree: tuple[Row, ...]
     behind: Cause | None = None
     """Of a rule with ``then``: why the rule that came closest behind it does not apply."""
@@ -130,7 +130,7 @@ def cause(
         within,
         finding.facts,
         place_of(span),
-        source.rule.hint or mend,
+        mend or source.rule.hint,
         tree_of(pattern.flat, pattern.places, stop.environment),
         behind,
     )
