@@ -158,20 +158,23 @@ def _replay(pack: Pack, rules: list[PackRule], path: Path) -> int:
 
 def _mutate(pack: Pack, rules: list[PackRule], arguments: argparse.Namespace) -> int:
     from qrewrite.testing.mutants import mutants_of
-    from qrewrite.testing.refute import refuted
+    from qrewrite.testing.refute import Fate, fate
 
-    survivors, total = [], 0
+    survivors, total, implied = [], 0, 0
     for rule in rules:
         for mutant in mutants_of(pack, rule):
             total += 1
-            if not refuted(mutant, arguments.examples, arguments.seed):
+            found = fate(mutant, arguments.examples, arguments.seed)
+            implied += found is Fate.IMPLIED
+            if found is Fate.SURVIVES:
                 survivors.append({"rule": rule.full_name, "mutant": mutant.what})
     if arguments.json:
         from qrewrite.console import print_json
 
-        print_json({"mutants": total, "survivors": survivors})
+        print_json({"mutants": total, "implied": implied, "survivors": survivors})
     else:
         for each in survivors:
             print(f"{each['rule']}: survives: {each['mutant']}")
-        print(f"{total - len(survivors)} of {total} mutants killed")
+        killed = total - implied - len(survivors)
+        print(f"{killed} of {total - implied} mutants killed; {implied} lack what others imply")
     return FAILED if survivors else 0

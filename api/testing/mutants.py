@@ -26,6 +26,8 @@ from .expressions import conjuncts
 
 WIDER = {"u8": "u16", "i8": "i16", "u16": "u8", "i16": "i8", "i32": "u8", "f32": "f16"}
 """A type that a set of types is widened by."""
+COMMUTATIVE = frozenset({"Add", "Mul", "Max", "Min", "Sum", "Mean"})
+"""Ops that do not mind swapped operands."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +145,8 @@ def _templates(rule: Rule) -> Iterator[tuple[str, Rule, None]]:
 def _term_changes(term: Term) -> Iterator[tuple[str, Term]]:
     if not isinstance(term, Apply):
         return
-    for left, right in combinations(range(len(term.operands)), 2):
+    places = () if term.op.name in COMMUTATIVE else range(len(term.operands))
+    for left, right in combinations(places, 2):
         if _kind(term.operands[left]) == _kind(term.operands[right]) is not None:
             operands = list(term.operands)
             operands[left], operands[right] = operands[right], operands[left]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from enum import Enum
 
 from qrewrite.engine.errors import QrewriteError
 from qrewrite.patterns.check import check_pack
 from qrewrite.patterns.diagnostics import has_errors
+from qrewrite.patterns.pack import PackRule
 
 from .application import with_rules
 from .build_case import build_case
@@ -18,31 +19,55 @@ from .mutants import Mutant
 from .solve import solve
 
 
-def refuted(mutant: Mutant, examples: int, seed: int) -> bool:
-    """Whether the mutant does not load, or is wrong on one of so many examples.
+class Fate(Enum):
+    """What becomes of a mutant."""
 
-    A third of them are near misses of the original by the condition that was changed; the others
-    match the mutant.
+    KILLED = "killed"
+    """It does not load, is wrong on a graph, or leaves most of what the rule matches alone."""
+    IMPLIED = "implied"
+    """It lacks a condition that no graph breaks alone: others imply it."""
+    SURVIVES = "survives"
+
+
+def fate(mutant: Mutant, examples: int, seed: int) -> Fate:
+    """What becomes of a mutant on so many examples.
+
+    A third of them match the original, a third are near misses of it by the condition that was
+    changed, and a third match the mutant.
     """
     try:
         if has_errors(list(check_pack(with_rules(mutant.pack, [mutant.rule])))):
-            return True
-        examiner = Examiner(mutant.pack, mutant.rule)
-        return any(
-            examiner.examine(case).judgement.problem for case in _cases(mutant, examples, seed)
-        )
+            return Fate.KILLED
+        return _tried(mutant, Examiner(mutant.pack, mutant.rule), examples, seed)
     except QrewriteError:
-        return True
+        return Fate.KILLED
 
 
-def _cases(mutant: Mutant, examples: int, seed: int) -> Iterator[Case]:
-    for index in range(examples):
-        draw = RandomDraw(f"{seed} {index}")
-        try:
-            if index % 3 == 0 and mutant.condition is not None:
-                solved = solve(mutant.pack, mutant.original.rule, draw, mutant.condition)
-            else:
-                solved = solve(mutant.pack, mutant.rule.rule, draw)
-            yield build_case(solved, draw, embed=index % 3 == 2)
-        except Unsatisfiable:
+def _tried(mutant: Mutant, examiner: Examiner, examples: int, seed: int) -> Fate:
+    matched = fired = missed = 0
+    for number in range(examples):
+        misses = number % 3 == 1 and mutant.condition is not None
+        rule = mutant.rule if number % 3 == 2 else mutant.original
+        case = _case(mutant, rule, number, seed, misses)
+        if case is None:
             continue
+        missed += misses
+        found = examiner.examine(case)
+        if found.judgement.problem:
+            return Fate.KILLED
+        if number % 3 == 0 and not found.invalid:
+            matched += 1
+            fired += bool(found.fired)
+    if 2 * fired < matched:
+        return Fate.KILLED
+    dropped = mutant.condition is not None and mutant.what.startswith("without")
+    return Fate.IMPLIED if dropped and not missed else Fate.SURVIVES
+
+
+def _case(mutant: Mutant, rule: PackRule, number: int, seed: int, misses: bool) -> Case | None:
+    draw = RandomDraw(f"{seed} {number}")
+    try:
+        solved = solve(mutant.pack, rule.rule, draw, mutant.condition if misses else None)
+        return build_case(solved, draw, embed=number % 6 == 5)
+    except Unsatisfiable:
+        return None

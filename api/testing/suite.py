@@ -26,9 +26,14 @@ def assert_rule_holds(
     With fewer than 50 examples it is not asked that every alternative of the rule was reached.
     """
     loaded = pack if isinstance(pack, Pack) else load_pack(pack)
-    entry = loaded.rule(rule)
-    if entry is None:
-        raise ValueError(f"pack {loaded.name} has no rule {rule!r}")
-    report = verify_rule(loaded, entry, Effort(examples, seed))
+    report = verify_by_name(loaded, rule, examples, seed)
     assert report.verdict is Verdict.HOLDS, f"{rule}: {report.verdict.value}: {report.reason}"
     return report
+
+
+def verify_by_name(pack: Pack, rule: str, examples: int = 200, seed: int = 0) -> Report:
+    """Verify one rule, whatever comes of it; ValueError if the pack has none of that name."""
+    entry = pack.rule(rule)
+    if entry is None:
+        raise ValueError(f"pack {pack.name} has no rule {rule!r}")
+    return verify_rule(pack, entry, Effort(examples, seed))
