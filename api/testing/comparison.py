@@ -181,12 +181,12 @@ MUST_BE_RIGHT = ("x86",)
 def kernels_count(before: ModelProto, after: ModelProto, options: Mapping[str, object]) -> bool:
     """Whether a rule answers for what the kernels of this machine compute.
 
-    Not where they may saturate, unless the target promises that they do not and the original has no
-    such kernel itself.
+    Not where they may saturate, unless the target promises that they do not; nor where those of
+    the original may, which is no reference then.
     """
-    if not may_saturate(after):
-        return True
-    return options.get("target") in MUST_BE_RIGHT and not may_saturate(before)
+    if may_saturate(before):
+        return False
+    return not may_saturate(after) or options.get("target") in MUST_BE_RIGHT
 
 
 def may_saturate(model: ModelProto) -> bool:

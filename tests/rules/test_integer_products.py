@@ -7,9 +7,11 @@ where weights span the whole range, expectations are computed here, in integers.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from onnx import ModelProto, TensorProto
 from onnx.reference import ReferenceEvaluator
 
@@ -117,7 +119,7 @@ def in_operator_form(op: str, weight_zero_point: int | None) -> ModelProto:
     return b.model()
 
 
-def by_integers(op: str, x: np.ndarray, weight_zero_point: int) -> np.ndarray:
+def by_integers(op: str, x: NDArray[Any], weight_zero_point: int) -> NDArray[Any]:
     scale = 0.02
     if op == "DynamicQuantizeMatMul":  # as DynamicQuantizeLinear is defined
         low, high = min(x.min(), 0), max(x.max(), 0)
