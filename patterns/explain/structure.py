@@ -86,12 +86,25 @@ def missing_nodes(stopped: Stopped, end: int) -> Iterator[str]:
     if not _asks_for_node(stopped.step):
         return
     environment = dict(stopped.environment)
+    absent = {_variable(stopped.step)}
     outcomes = stopped.interpreter.outcomes(stopped.steps[:end], environment)
     for position, holds in outcomes.items():
         step = stopped.steps[position]
-        if position > stopped.position and not holds and _asks_for_node(step):
+        if position <= stopped.position or holds or not _asks_for_node(step):
+            continue
+        variable = _variable(step)
+        # Around a node that is another nothing is as the pattern says.
+        if not variable.startswith(tuple(absent)):
+            absent.add(variable)
             finding = finding_of(replace(stopped, position=position, environment=environment))
             yield from (f"also needs {finding.words}: {fact}" for fact in finding.facts)
+
+
+def _variable(step: Step) -> str:
+    """Of the node that a step asks for; its neighbours' begin with it."""
+    assert isinstance(step, Test)
+    found = _PRESENT.fullmatch(step.expression)
+    return step.subject.removesuffix(".op") if found is None else found[1]
 
 
 def _asks_for_node(step: Step) -> bool:
