@@ -17,6 +17,7 @@ from qrewrite.patterns.syntax import (
     Field,
     Logical,
     Name,
+    Rule,
     Source,
     Span,
     Unary,
@@ -81,8 +82,8 @@ def _fields(kind: Hashable) -> tuple[str, ...]:
     return tuple(f.name for f in fields(kind) if f.name not in ("span", "name_span"))
 
 
-def walk(expression: Expr) -> Iterator[Expr]:
-    """The expression and every expression inside it."""
+def walk(expression: Expr | Rule) -> Iterator[Any]:
+    """The expression, or rule, and every part inside it."""
     waiting: list[Any] = [expression]
     while waiting:
         each = waiting.pop()

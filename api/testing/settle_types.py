@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 from qrewrite.patterns.pack import Pack
 from qrewrite.patterns.syntax import Expr
@@ -24,17 +24,20 @@ MOST_TRIES = 60
 
 
 def settle_options(
-    pack: Pack, required: Sequence[tuple[Expr, bool]], world: World, draw: Draw
-) -> None:
+    pack: Pack, required: Sequence[tuple[Expr, bool]], named: Container[str], world: World,
+    draw: Draw,
+) -> None:  # fmt: skip
     """A value for every option of the pack; the default unless conditions ask for another.
 
-    `required`: conditions, and whether each is to hold.
+    `required`: conditions, and whether each is to hold; `named`: options that the rule reads, of
+    which others than the default are tried.
     """
     asked = [each for each in required if "options" in names_of(each[0])]
     for name, option in pack.options.items():
         choices = option.choices or ((False, True) if isinstance(option.default, bool) else ())
         usual, others = [option.default], [each for each in choices if each != option.default]
-        first = draw.integer(0, len(others)) if chance(draw, 25) else 0
+        varied = name in named and chance(draw, 25)
+        first = draw.integer(0, len(others)) if varied else 0
         order = [*usual, *others]
         for value in order[first:] + order[:first]:
             world.options[name] = value

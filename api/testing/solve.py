@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from qrewrite.patterns.pack import Pack
-from qrewrite.patterns.syntax import Call, Expr, Name, Rule, Where
+from qrewrite.patterns.syntax import Call, Expr, Field, Name, Rule, Where
 
 from .draws import Draw, chance
 from .expand_pattern import Unsatisfiable, expand_rule
@@ -63,7 +63,7 @@ def _solve(pack: Pack, rule: Rule, draw: Draw, miss: int | None, setting: Settin
     sort_nodes(structure)
     world = World(structure)
     conditions = all_conditions(rule, structure.conditions)
-    required = _options(pack, world, draw, [*conditions, *asked], miss, setting)
+    required = _options(pack, rule, world, draw, [*conditions, *asked], miss, setting)
     parts = Atoms(
         pack,
         {*structure.captures, *structure.absent},
@@ -102,7 +102,7 @@ def _solve(pack: Pack, rule: Rule, draw: Draw, miss: int | None, setting: Settin
 
 
 def _options(
-    pack: Pack, world: World, draw: Draw, conditions: Sequence[Expr], miss: int | None,
+    pack: Pack, rule: Rule, world: World, draw: Draw, conditions: Sequence[Expr], miss: int | None,
     setting: Setting | None,
 ) -> list[tuple[Expr, bool]]:  # fmt: skip
     """Settle the options; the conditions taken apart, and whether each is to hold."""
@@ -115,7 +115,13 @@ def _options(
     if miss is not None and miss < len(conditions):
         required.append((conditions[miss], False))
     if setting is None:
-        settle_options(pack, required, world, draw)
+        named = {
+            each.name
+            for part in (rule, *(condition for condition, _ in required))
+            for each in walk(part)
+            if isinstance(each, Field)
+        }
+        settle_options(pack, required, named, world, draw)
         return required
     world.opset = setting.opset
     world.options.update(setting.options)
