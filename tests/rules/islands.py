@@ -64,7 +64,7 @@ ISLANDS = {
 
 MOVEMENT = {
     "DepthToSpace", "Resize", "Reshape", "Flatten", "Transpose", "Expand", "Tile", "Slice",
-    "Gather", "GatherElements", "Squeeze", "Unsqueeze", "Split",
+    "Gather", "GatherElements", "Squeeze", "Unsqueeze", "Split", "Where",
 }  # fmt: skip
 """Ops that work on codes whatever the sign of the scale is."""
 WITHIN_ONE = {"Add", "Mul", "AveragePool", "GlobalAveragePool", "Softmax", "Conv", "MatMul", "Gemm"}

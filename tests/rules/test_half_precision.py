@@ -9,7 +9,7 @@ from .checks import assert_rewritten, operations
 from .graphs import MS, Builder, Grid
 from .islands import ISLANDS, MOVEMENT, assert_island, island
 
-CHOICE = {"MaxPool", "ReduceMax", "ReduceMin", "ArgMax", "Where"}
+CHOICE = {"MaxPool", "ReduceMax", "ReduceMin", "ArgMax"}
 
 
 @pytest.mark.parametrize("name", ISLANDS)
