@@ -1,0 +1,34 @@
+"""Every rule that ships is verified, with few examples here and many in the deep run."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from qrewrite.loading import load_pack
+from qrewrite.testing.rule_report import Report
+from qrewrite.testing.suite import verify_by_name
+
+loaded = cache(load_pack)
+RULES = sorted({(rule.pack, rule.name) for rule in load_pack("ort-cpu").rules})
+FEW, MANY = 4, 1000
+
+
+def verified(pack: str, name: str, examples: int) -> Report:
+    report = verify_by_name(loaded(pack), name, examples)
+    assert report.counterexample is None, report.reason
+    return report
+
+
+@pytest.mark.parametrize(("pack", "name"), RULES)
+def test_no_counterexample_in_few_graphs(pack: str, name: str) -> None:
+    if not verified(pack, name, FEW).fired:
+        pytest.skip("fired in none of so few graphs; the deep run asks for more")
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize(("pack", "name"), RULES)
+def test_rules_hold_on_many_graphs(pack: str, name: str) -> None:
+    report = verified(pack, name, MANY)
+    assert not report.reason, report.reason
