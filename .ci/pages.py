@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 from qrewrite.pages import pack_page
-from qrewrite.patterns.find_packs import known_packs
-from qrewrite.patterns.load_pack import load_pack
+from qrewrite.patterns.packs.find import known_packs
+from qrewrite.patterns.packs.load import load_pack
 
 PAGES = Path(__file__).parents[1] / "docs" / "packs"
 

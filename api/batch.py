@@ -14,7 +14,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
 from qrewrite.engine.errors import QrewriteError
-from qrewrite.engine.fixpoint import Progress
+from qrewrite.engine.run.fixpoint import Progress
 from qrewrite.progress import progress_line
 from qrewrite.report import Report
 from qrewrite.rewriting import Program, Recipe, rewrite_by

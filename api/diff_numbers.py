@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from qrewrite.engine import dtypes
 from qrewrite.engine.errors import QrewriteError
 from qrewrite.engine.inference import shape_of, type_of
-from qrewrite.engine.io import read_model
+from qrewrite.engine.io.models import read_model
 
 Arrays = Mapping[str, NDArray[Any]]
 UNKNOWN_SIZE = 2

@@ -13,7 +13,7 @@ import numpy as np
 
 from qrewrite.engine.attributes import decode
 from qrewrite.engine.graph import Model, Node, Value
-from qrewrite.engine.io import read_model
+from qrewrite.engine.io.models import read_model
 from qrewrite.patterns.explain.values import node_name, shown, value_type
 
 

@@ -9,19 +9,19 @@ from os import PathLike
 from onnx import ModelProto
 
 from qrewrite.engine.errors import ModelError, QrewriteError, RuleError
-from qrewrite.engine.fixpoint import Progress, run
 from qrewrite.engine.graph import Model, Node
-from qrewrite.engine.io import read_model
-from qrewrite.engine.outcome import Applied, Outcome
+from qrewrite.engine.io.models import read_model
 from qrewrite.engine.protocols import Phase
+from qrewrite.engine.run.fixpoint import Progress, run
+from qrewrite.engine.run.outcome import Applied, Outcome
 from qrewrite.patterns.diagnostics import did_you_mean
 from qrewrite.patterns.explain.blocked import Blocked, blocked, stayed_float
 from qrewrite.patterns.explain.closest import Patterns
 from qrewrite.patterns.explain.mentions import mentioned_ops, rules_by_op
 from qrewrite.patterns.explain.recording import Firing, Recorder, bound_names
 from qrewrite.patterns.explain.refusal import Trials
-from qrewrite.patterns.find_packs import known_packs
-from qrewrite.patterns.load_pack import load_pack
+from qrewrite.patterns.packs.find import known_packs
+from qrewrite.patterns.packs.load import load_pack
 from qrewrite.patterns.program import CompiledPhase, CompiledRule
 from qrewrite.rewriting import Program
 

@@ -7,10 +7,10 @@ from os import PathLike, fspath
 from pathlib import Path
 
 from qrewrite.patterns.diagnostics import Diagnostic, RuleFileError
-from qrewrite.patterns.find_packs import rules_folder
-from qrewrite.patterns.load_pack import load_file
-from qrewrite.patterns.load_pack import load_pack as read_pack
-from qrewrite.patterns.pack import Pack
+from qrewrite.patterns.packs.find import rules_folder
+from qrewrite.patterns.packs.load import load_file
+from qrewrite.patterns.packs.load import load_pack as read_pack
+from qrewrite.patterns.packs.pack import Pack
 
 FilePath = str | PathLike[str]
 PackLike = FilePath | Pack

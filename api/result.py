@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from onnx import ModelProto
 
-from qrewrite.engine.emit import to_proto
 from qrewrite.engine.graph import Model
-from qrewrite.engine.io import write_model
-from qrewrite.engine.outcome import Applied
+from qrewrite.engine.io.emit import to_proto
+from qrewrite.engine.io.models import write_model
+from qrewrite.engine.run.outcome import Applied
 from qrewrite.summary import Summary
 
 if TYPE_CHECKING:

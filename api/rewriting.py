@@ -12,15 +12,15 @@ from typing import TypeVar
 from onnx import ModelProto
 
 from qrewrite.engine.errors import RuleError
-from qrewrite.engine.fixpoint import Progress, run
 from qrewrite.engine.graph import Node
-from qrewrite.engine.io import read_model
+from qrewrite.engine.io.models import read_model
 from qrewrite.engine.protocols import Phase, Rule
-from qrewrite.engine.schema import Schema
+from qrewrite.engine.run.fixpoint import Progress, run
+from qrewrite.engine.schemas.schema import Schema
 from qrewrite.loading import PackLike, load_pack
-from qrewrite.patterns.declared_ops import declared_schema
-from qrewrite.patterns.options import settings
-from qrewrite.patterns.pack import Pack
+from qrewrite.patterns.packs.declared_ops import declared_schema
+from qrewrite.patterns.packs.options import settings
+from qrewrite.patterns.packs.pack import Pack
 from qrewrite.patterns.program import compile_pack
 from qrewrite.patterns.syntax import Setting
 from qrewrite.result import RewriteResult

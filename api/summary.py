@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from qrewrite.engine.graph import Model
 from qrewrite.pages import claim_of
-from qrewrite.patterns.pack import Pack, PackRule
+from qrewrite.patterns.packs.pack import Pack, PackRule
 
 RECODING_PHASES = frozenset({"weights", "recode"})
 """Phases whose rules change how a tensor is stored, so that the op around it can be fused."""

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from qrewrite.engine.atomic import check_target
 from qrewrite.engine.errors import FileError
+from qrewrite.engine.io.atomic import check_target
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from onnx import TensorProto, numpy_helper
 
 from . import dtypes
 from .errors import ModelError
-from .external import locate
-from .tensors import is_external
+from .io.external import locate
+from .io.tensors import is_external
 
 if TYPE_CHECKING:
     from .graph import Value

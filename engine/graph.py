@@ -22,8 +22,8 @@ from .names import Names
 
 if TYPE_CHECKING:
     from .inference import Inferred
-    from .schemas import Schemas
-    from .source import Source
+    from .io.source import Source
+    from .schemas.known import Schemas
 
 _CACHED_BYTES = 1 << 16
 """Arrays of stored tensors above this size are not kept on their Value."""

@@ -15,7 +15,7 @@ from onnx import AttributeProto, GraphProto, ModelProto, TensorProto, TypeProto,
 from . import dtypes
 from .graph import Graph, Model, Node, Value
 from .ranks import state_ranks
-from .typecheck import free_type, stated_type
+from .schemas.typecheck import free_type, stated_type
 
 Shape = tuple[int | None, ...]
 """Dimensions; None where one is not known (symbolic)."""

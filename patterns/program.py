@@ -19,8 +19,8 @@ from .compiler.helpers import Helpers
 from .compiler.places import ANCHOR, Places
 from .compiler.repetition import Matching
 from .compiler.steps import Step, Steps
-from .pack import Pack, PackRule
-from .specificity import rule_order
+from .packs.pack import Pack, PackRule
+from .packs.specificity import rule_order
 
 
 def compile_pack(pack: Pack, options: Mapping[str, Any]) -> tuple[CompiledPhase, ...]:

@@ -12,9 +12,9 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 
-from qrewrite.engine.build import build
-from qrewrite.engine.emit import to_proto
 from qrewrite.engine.graph import Model, Node, Value, consumers
+from qrewrite.engine.io.build import build
+from qrewrite.engine.io.emit import to_proto
 from qrewrite.engine.protocols import Context, Fire, Matcher, Replacement
 
 Match = Callable[[Node], tuple[object, ...] | None]

@@ -122,7 +122,7 @@ def _check_usage(arguments: argparse.Namespace) -> None:
 
         check_inputs(arguments.inputs)
     if arguments.report:
-        from qrewrite.engine.atomic import check_target
+        from qrewrite.engine.io.atomic import check_target
 
         if Path(arguments.report).suffix.lower() not in REPORT_FORMS:
             raise UsageError(f"--report takes a .html or .json file, not {arguments.report!r}")
@@ -169,7 +169,7 @@ def recipe_of(arguments: argparse.Namespace) -> Recipe:
 
 
 def _write_report(path: Path, reports: Sequence[Report]) -> None:
-    from qrewrite.engine.atomic import replacing
+    from qrewrite.engine.io.atomic import replacing
 
     if path.suffix.lower() == ".html":
         text = html_page(reports)

@@ -35,7 +35,7 @@ def save_blame(blame: Blame, place: Path) -> SavedBlame:
     """
     import numpy as np
 
-    from qrewrite.engine.atomic import replacing
+    from qrewrite.engine.io.atomic import replacing
 
     arrays = io.BytesIO()
     keyed: dict[str, Any] = {f"fault|{name}": array for name, array in blame.inputs.items()}

@@ -33,9 +33,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def run(arguments: argparse.Namespace) -> int:
     """Format all files or, where one has a syntax error, none."""
-    from qrewrite.engine.atomic import replacing
-    from qrewrite.patterns.format import format_source
-    from qrewrite.patterns.read_file import decode
+    from qrewrite.engine.io.atomic import replacing
+    from qrewrite.patterns.formatting.format import format_source
+    from qrewrite.patterns.reading.files import decode
 
     if arguments.files == [STANDARD]:
         data = sys.stdin.buffer.read()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from qrewrite.console import Table, print_json, print_table
 
 if TYPE_CHECKING:
-    from qrewrite.patterns.pack import Pack
+    from qrewrite.patterns.packs.pack import Pack
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -33,8 +33,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _print_list(as_json: bool) -> None:
-    from qrewrite.patterns.find_packs import known_packs
-    from qrewrite.patterns.load_pack import load_pack
+    from qrewrite.patterns.packs.find import known_packs
+    from qrewrite.patterns.packs.load import load_pack
 
     rows = [(known, load_pack(known.name)) for known in known_packs()]
     if as_json:
@@ -57,7 +57,7 @@ def _print_list(as_json: bool) -> None:
 
 def _print_pack(arguments: argparse.Namespace) -> None:
     from qrewrite.pages import pack_page
-    from qrewrite.patterns.load_pack import load_pack
+    from qrewrite.patterns.packs.load import load_pack
 
     pack = load_pack(arguments.pack)
     if arguments.markdown:

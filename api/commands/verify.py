@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from qrewrite.engine.errors import QrewriteError
 
 if TYPE_CHECKING:
-    from qrewrite.patterns.pack import Pack, PackRule
+    from qrewrite.patterns.packs.pack import Pack, PackRule
     from qrewrite.testing.rule_report import Report
 
 FAILED = 1

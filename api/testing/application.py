@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 
 from onnx import ModelProto
 
-from qrewrite.engine.emit import to_proto
-from qrewrite.engine.fixpoint import Filter, run
-from qrewrite.engine.io import read_model
+from qrewrite.engine.io.emit import to_proto
+from qrewrite.engine.io.models import read_model
 from qrewrite.engine.protocols import Matcher, Phase, Rule
-from qrewrite.patterns.declared_ops import declared_schema
-from qrewrite.patterns.options import settings
-from qrewrite.patterns.pack import Pack, PackRule
+from qrewrite.engine.run.fixpoint import Filter, run
+from qrewrite.patterns.packs.declared_ops import declared_schema
+from qrewrite.patterns.packs.options import settings
+from qrewrite.patterns.packs.pack import Pack, PackRule
 from qrewrite.patterns.program import compile_pack
 
 

@@ -22,7 +22,7 @@ from qrewrite.loading import PackLike
 from qrewrite.pages import claim_of
 from qrewrite.patterns.explain.cause import place_of
 from qrewrite.patterns.explain.recording import Firing
-from qrewrite.patterns.pack import PackRule
+from qrewrite.patterns.packs.pack import PackRule
 from qrewrite.patterns.syntax import Setting
 from qrewrite.rewriting import Program, recipe_of
 from qrewrite.selection import Globs

@@ -22,7 +22,7 @@ from onnx import ModelProto
 
 import qrewrite
 from qrewrite.engine.errors import QrewriteError
-from qrewrite.patterns.pack import Pack
+from qrewrite.patterns.packs.pack import Pack
 from qrewrite.patterns.syntax import Claim
 
 from .application import Applier

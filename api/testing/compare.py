@@ -14,7 +14,7 @@ from types import MappingProxyType
 import numpy as np
 from onnx import ModelProto, numpy_helper
 
-from qrewrite.patterns.pack import Pack
+from qrewrite.patterns.packs.pack import Pack
 from qrewrite.patterns.syntax import Claim
 
 from .bodies import Opened, Opener, by_owner

@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 from onnx import ModelProto
 
-from qrewrite.patterns.pack import Pack, PackRule
+from qrewrite.patterns.packs.pack import Pack, PackRule
 
 from .application import Applier
 from .comparison import InvalidCase, Judgement, Original, judge, kernels_count

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from qrewrite.engine.errors import QrewriteError
-from qrewrite.patterns.pack import Pack, PackRule
+from qrewrite.patterns.packs.pack import Pack, PackRule
 
 from .application import Applier
 from .case import Case, feeds

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from qrewrite.patterns.pack import Pack, op_key
+from qrewrite.patterns.packs.pack import Pack, op_key
 from qrewrite.patterns.syntax import (
     Absent,
     Alternatives,

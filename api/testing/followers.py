@@ -8,7 +8,7 @@ the follower fits.
 
 from __future__ import annotations
 
-from qrewrite.patterns.pack import Pack, PackRule
+from qrewrite.patterns.packs.pack import Pack, PackRule
 from qrewrite.patterns.syntax import Apply, Assign, Expr, Rule, Where
 
 from .draws import Draw, pick

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from qrewrite.patterns.pack import Pack
+from qrewrite.patterns.packs.pack import Pack
 from qrewrite.patterns.syntax import Capture, Rule
 
 from .build_case import build_case, expose, interiors

@@ -11,7 +11,7 @@ from qrewrite.engine.errors import QrewriteError
 from qrewrite.engine.graph import Node
 from qrewrite.engine.protocols import Rule
 from qrewrite.patterns.explain.recording import Firing
-from qrewrite.patterns.pack import PackRule
+from qrewrite.patterns.packs.pack import PackRule
 from qrewrite.rewriting import Program
 
 from .application import Applier

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import reject
 from hypothesis.strategies import DrawFn, SearchStrategy, composite
 
-from qrewrite.patterns.pack import Pack
+from qrewrite.patterns.packs.pack import Pack
 from qrewrite.patterns.syntax import Rule
 
 from .case import Case

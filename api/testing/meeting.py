@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from qrewrite.patterns.pack import Pack, op_key
+from qrewrite.patterns.packs.pack import Pack, op_key
 from qrewrite.patterns.syntax import (
     Apply,
     Arity,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-from qrewrite.patterns.pack import Pack, PackRule
+from qrewrite.patterns.packs.pack import Pack, PackRule
 from qrewrite.patterns.syntax import (
     Apply,
     Capture,

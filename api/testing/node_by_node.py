@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from onnx import ModelProto, NodeProto, numpy_helper
 
-from qrewrite.engine.emit import PROVENANCE
+from qrewrite.engine.io.emit import PROVENANCE
 from qrewrite.patterns.syntax import Claim, Lossy
 
 from . import exact

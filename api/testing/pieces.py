@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 
-from qrewrite.patterns.pack import Pack, PackRule
+from qrewrite.patterns.packs.pack import Pack, PackRule
 
 from .case import Case
 from .comparison import may_saturate

@@ -9,7 +9,7 @@ from hypothesis.strategies import DrawFn, SearchStrategy, composite
 from onnx import GraphProto, ModelProto, ValueInfoProto, helper
 
 import qrewrite
-from qrewrite.patterns.pack import Pack, PackRule
+from qrewrite.patterns.packs.pack import Pack, PackRule
 
 from .build_case import build_case
 from .case import Case

@@ -7,7 +7,7 @@ from enum import Enum
 from qrewrite.engine.errors import QrewriteError
 from qrewrite.patterns.check import check_pack
 from qrewrite.patterns.diagnostics import has_errors
-from qrewrite.patterns.pack import PackRule
+from qrewrite.patterns.packs.pack import PackRule
 
 from .application import with_rules
 from .build_case import build_case

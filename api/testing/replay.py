@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from onnx import ModelProto
 
-from qrewrite.engine.emit import to_proto
-from qrewrite.engine.io import read_model
+from qrewrite.engine.io.emit import to_proto
+from qrewrite.engine.io.models import read_model
 from qrewrite.explaining import compiled_phases, run_program
 from qrewrite.patterns.explain.recording import Firing, Recorder
 from qrewrite.patterns.syntax import Lossy

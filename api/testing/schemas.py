@@ -6,8 +6,8 @@ from functools import cache
 from typing import Any
 
 from qrewrite.engine import dtypes
-from qrewrite.engine.schema import Schema
-from qrewrite.engine.schemas import Schemas
+from qrewrite.engine.schemas.known import Schemas
+from qrewrite.engine.schemas.schema import Schema
 
 from .world import NUMPY
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from qrewrite.patterns.pack import Pack
+from qrewrite.patterns.packs.pack import Pack
 from qrewrite.patterns.syntax import Call, Expr, Field, Name, Rule, Where
 
 from .draws import Draw, chance

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from qrewrite.loading import load_pack
-from qrewrite.patterns.pack import Pack
+from qrewrite.patterns.packs.pack import Pack
 
 from .rule_report import Report, Verdict
 from .verify_rule import Effort, verify_rule

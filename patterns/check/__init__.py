@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..diagnostics import Diagnostic
-from ..pack import Pack
+from ..packs.pack import Pack
 from .pack_checks import PackChecks
 from .remember import load_errors
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from qrewrite.engine.dtypes import NUMBERS
 
-from ..pack import op_key
+from ..packs.pack import op_key
 from ..syntax import Call, Compare, Expr, Field, ListOf, Literal, Logical, Member, Name, Unary
 from .canonical import Renaming, canonical, relation
 from .facts import Facts, Types

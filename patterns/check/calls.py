@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..diagnostics import did_you_mean
 from ..functions import Accepts, Function, Parameter, Result, functions
-from ..pack import Pack
+from ..packs.pack import Pack
 from ..syntax import Call, Expr, Field, Guard, Name
 from .report import Report
 from .scope import Kind, Scope

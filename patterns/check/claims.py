@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from qrewrite.engine.dtypes import FLOATS
 
 from ..diagnostics import did_you_mean
-from ..pack import Pack
+from ..packs.pack import Pack
 from ..syntax import Let, Lossy, Rule, WithinQuanta, WithinRelative
 from .bindings import Bindings, Role
 from .facts import Facts, type_words

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from qrewrite.engine.dtypes import NUMBERS
 
-from ..pack import Pack
+from ..packs.pack import Pack
 from ..syntax import (
     Alternatives,
     Apply,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..diagnostics import RuleFileError
-from ..pack import Pack
+from ..packs.pack import Pack
 from ..program import compile_pack
 from .facts import Facts
 from .report import Report

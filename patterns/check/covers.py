@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..pack import Pack
+from ..packs.pack import Pack
 from ..syntax import (
     Absent,
     Alternatives,

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from qrewrite.engine.dtypes import NUMBERS
 
-from ..declared_ops import ATTRIBUTE_KINDS
 from ..diagnostics import did_you_mean
-from ..pack import Pack, op_key
+from ..packs.declared_ops import ATTRIBUTE_KINDS
+from ..packs.pack import Pack, op_key
 from ..syntax import Arity, OpDeclaration, Parameter
 from .attributes import KIND_WORDS, fits
 from .report import Report

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from qrewrite.engine.dtypes import NUMBERS
 
 from ..diagnostics import did_you_mean
-from ..pack import Pack
+from ..packs.pack import Pack
 from ..syntax import (
     Binary,
     Call,

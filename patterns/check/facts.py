@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from qrewrite.engine.dtypes import short_name
 
-from ..pack import Pack
+from ..packs.pack import Pack
 from .ranges import Range
 
 Types = frozenset[int]

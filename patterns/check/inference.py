@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from qrewrite.engine.dtypes import FLOATS, NUMBERS, integer_range
-from qrewrite.engine.schema import Parameter
+from qrewrite.engine.schemas.schema import Parameter
 
-from ..pack import Pack
+from ..packs.pack import Pack
 from ..syntax import (
     Alternatives,
     Apply,

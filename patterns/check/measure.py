@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from qrewrite.engine.dtypes import FLOATS
 
-from ..pack import Pack, op_key
+from ..packs.pack import Pack, op_key
 from ..syntax import (
     Alternatives,
     Apply,

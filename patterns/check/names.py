@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..diagnostics import did_you_mean
-from ..pack import Pack
+from ..packs.pack import Pack
 from ..syntax import (
     Apply,
     Assign,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ..pack import Pack, op_key
+from ..packs.pack import Pack, op_key
 from ..syntax import (
     Apply,
     Assign,

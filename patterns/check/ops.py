@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ..diagnostics import did_you_mean
-from ..pack import Pack, op_key
+from ..packs.pack import Pack, op_key
 from ..syntax import (
     Absent,
     Apply,

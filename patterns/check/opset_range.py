@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from ..pack import Pack
+from ..packs.pack import Pack
 from ..syntax import Call, Compare, Expr, Literal, Logical, Name, Rule, Where
 from .signatures import Opsets
 

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
-from qrewrite.engine.schema import Parameter
+from qrewrite.engine.schemas.schema import Parameter
 
-from ..pack import Pack, PackRule
-from ..specificity import rule_order
+from ..packs.pack import Pack, PackRule
+from ..packs.specificity import rule_order
 from ..syntax import Alternatives, Apply, Arity, Call, Capture, Expr, Presence, Rule
 from .always import always_fires
 from .assume import assume, implied

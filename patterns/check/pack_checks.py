@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..pack import Pack
+from ..packs.pack import Pack
 from ..syntax import Rule
 from .bindings import Bindings
 from .claims import Claims

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import onnx
 
-import qrewrite.engine.schemas
+import qrewrite.engine.schemas.known
 
-from ..cache import cached
 from ..diagnostics import Diagnostic, Severity
-from ..pack import Pack
+from ..packs.pack import Pack
+from ..reading.cache import cached
 from .pack_checks import PackChecks
 
 
@@ -42,10 +41,8 @@ def _described(pack: Pack) -> Iterator[str]:
 def _checkers() -> Iterator[str]:
     """State of the files that decide what is wrong: their sizes and times."""
 
-    schemas = Path(qrewrite.engine.schemas.__file__)
-    folders = (Path(__file__).parent, Path(__file__).parents[1] / "functions", schemas.parent)
-    for folder in folders:
-        for file in sorted(os.scandir(folder), key=lambda entry: entry.name):
-            if file.name.endswith(".py"):
-                state = file.stat()
-                yield f"{file.name} {state.st_size} {state.st_mtime_ns}"
+    engine = Path(qrewrite.engine.schemas.known.__file__).parents[1]
+    for folder in (Path(__file__).parent, Path(__file__).parents[1] / "functions", engine):
+        for file in sorted(folder.rglob("*.py")):
+            state = file.stat()
+            yield f"{file.name} {state.st_size} {state.st_mtime_ns}"

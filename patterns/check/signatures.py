@@ -8,12 +8,12 @@ from functools import cached_property
 
 import onnx.defs
 
-from qrewrite.engine.schema import AttributeSpec, Parameter, Schema
-from qrewrite.engine.schemas import Schemas
+from qrewrite.engine.schemas.known import Schemas
+from qrewrite.engine.schemas.schema import AttributeSpec, Parameter, Schema
 
-from ..declared_ops import declared_schema
 from ..diagnostics import did_you_mean
-from ..pack import Pack, op_key
+from ..packs.declared_ops import declared_schema
+from ..packs.pack import Pack, op_key
 from ..syntax import Apply, Name
 from .report import Report
 

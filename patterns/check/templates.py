@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from ..diagnostics import did_you_mean
-from ..pack import Pack
+from ..packs.pack import Pack
 from ..syntax import (
     Absent,
     Alternatives,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..pack import Pack
+from ..packs.pack import Pack
 from ..syntax import Rule, Term
 from .always import always_fires
 from .assume import implied

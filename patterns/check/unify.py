@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ..pack import Pack
+from ..packs.pack import Pack
 from ..syntax import (
     Apply,
     Arity,

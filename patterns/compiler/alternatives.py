@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from qrewrite.engine.dtypes import NUMBERS
 
-from ..pack import Pack, op_key
+from ..packs.pack import Pack, op_key
 from ..syntax import (
     Apply,
     Attribute,

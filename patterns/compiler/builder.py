@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from qrewrite.engine.dtypes import NUMBERS
 
 from ..diagnostics import failure
-from ..pack import Pack
+from ..packs.pack import Pack
 from ..syntax import (
     Apply,
     Binary,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from qrewrite.engine.errors import Refused
-from qrewrite.engine.evaluate import compare_codes
 from qrewrite.engine.graph import Value
+from qrewrite.engine.numerics.evaluate import compare_codes
 from qrewrite.engine.protocols import Replacement
 
 from ..syntax import Claim, WithinQuanta

@@ -7,7 +7,7 @@ from operator import itemgetter
 
 from ..diagnostics import failure
 from ..functions import Accepts, functions
-from ..pack import Pack
+from ..packs.pack import Pack
 from ..syntax import Binary, Call, Compare, Field, Logical, Member, Name
 from .calls import matched
 from .code import Kind

@@ -13,7 +13,7 @@ from itertools import permutations
 from qrewrite.engine.dtypes import NUMBERS
 
 from ..diagnostics import failure
-from ..pack import Pack
+from ..packs.pack import Pack
 from ..syntax import (
     Absent,
     Alternative,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ..diagnostics import failure
-from ..pack import Pack
+from ..packs.pack import Pack
 from ..syntax import (
     Alternatives,
     Apply,

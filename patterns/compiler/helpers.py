@@ -9,7 +9,7 @@ from typing import Any
 
 from ..diagnostics import failure
 from ..functions import Function, functions
-from ..pack import Pack
+from ..packs.pack import Pack
 from . import making, runtime
 
 

@@ -13,7 +13,7 @@ from qrewrite.engine.attributes import decode, encode
 from qrewrite.engine.errors import Refused
 from qrewrite.engine.graph import Graph, Model, Node, Value
 from qrewrite.engine.protocols import Replacement
-from qrewrite.engine.schemas import split_op
+from qrewrite.engine.schemas.known import split_op
 
 from ..functions.quantized import Quantized, type_part, zeros
 from .compare import compared

@@ -7,7 +7,7 @@ from itertools import zip_longest
 from typing import TypeVar
 
 from ..functions import Accepts, functions
-from ..pack import Pack
+from ..packs.pack import Pack
 from ..syntax import (
     Binary,
     Call,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from ..diagnostics import failure
-from ..pack import Pack
+from ..packs.pack import Pack
 from ..syntax import (
     Apply,
     Arity,

@@ -12,7 +12,7 @@ import numpy as np
 from qrewrite.engine.attributes import decode
 from qrewrite.engine.constants import same_constant
 from qrewrite.engine.graph import Node, Value, consumers
-from qrewrite.engine.schemas import split_op
+from qrewrite.engine.schemas.known import split_op
 
 from ..functions import arithmetic
 from ..functions.grids import is_single

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
-from qrewrite.engine.schemas import Schema, Schemas
+from qrewrite.engine.schemas.known import Schema, Schemas
 
 _SINGLE = ["com.microsoft::QuantizeLinear", "com.microsoft::DequantizeLinear"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..diagnostics import failure
-from ..pack import op_key
+from ..packs.pack import op_key
 from ..syntax import OpName
 from .flat import Binding, Flat, FlatNode, FlatValue, Scope, ValueOperand
 from .helpers import Helpers

@@ -12,7 +12,7 @@ from ..compiler.places import ANCHOR, Places
 from ..compiler.references import bindings_in, guard_scope, operands_of
 from ..compiler.repetition import Matching
 from ..compiler.steps import Step, Steps, Test
-from ..pack import Pack
+from ..packs.pack import Pack
 from ..program import Variant
 from ..syntax import Call, Expr, Logical, Name
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from ..diagnostics import RuleFileError
-from ..find_packs import rules_folder
+from ..packs.find import rules_folder
 from ..syntax import Span
 from .anchored import Anchored, Part
 from .facts import facts_of

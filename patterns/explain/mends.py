@@ -9,7 +9,7 @@ from qrewrite.engine.graph import Value
 from ..compiler.flat import Condition
 from ..compiler.references import operands_of
 from ..functions.quantized import shape_part
-from ..options import show
+from ..packs.options import show
 from ..syntax import Call, Compare, Expr, Field, Name, Setting
 from .reading import Leaf, Reader
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ..compiler.alternatives import ops_of
-from ..pack import Pack, PackRule
+from ..packs.pack import Pack, PackRule
 from ..syntax import Alternatives, Apply, Assign, Group, Term, Use
 
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from qrewrite.engine.change import Change
+from qrewrite.engine.edits.change import Change
+from qrewrite.engine.edits.replace import commit
 from qrewrite.engine.errors import QrewriteError, Refused
 from qrewrite.engine.graph import Model, Node
-from qrewrite.engine.nearby import nodes_beside
 from qrewrite.engine.protocols import Context, Rule
-from qrewrite.engine.replace import commit
+from qrewrite.engine.run.nearby import nodes_beside
 
 from ..compiler.steps import Bind, Test
 from ..syntax import Let

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from qrewrite.engine.numerics import RANGES
+from qrewrite.engine.numerics.quantization import RANGES
 
 from .quantized import ARRAYS, const, num
 

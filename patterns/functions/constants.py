@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from qrewrite.engine.constants import same_content
-from qrewrite.engine.numerics import RANGES
+from qrewrite.engine.numerics.quantization import RANGES
 
 from .function import (
     Accepts,

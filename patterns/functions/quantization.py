@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from qrewrite.engine import dtypes, numerics
+from qrewrite.engine import dtypes
 from qrewrite.engine.errors import Refused
+from qrewrite.engine.numerics import quantization as numerics
 
 from .function import (
     Accepts,

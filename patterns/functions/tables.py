@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from qrewrite.engine import dtypes
-from qrewrite.engine.evaluate import all_codes, sure_content
 from qrewrite.engine.graph import Value
+from qrewrite.engine.numerics.evaluate import all_codes, sure_content
 
 from .function import Function, Result, number, optional_number, quantized, tensor
 from .quantized import Array, Quantized, const, type_part, zero_of

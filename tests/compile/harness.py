@@ -12,12 +12,12 @@ import numpy as np
 import onnx
 from onnx import ModelProto, numpy_helper
 
-from qrewrite.engine.emit import to_proto
-from qrewrite.engine.fixpoint import run as run_phases
-from qrewrite.engine.io import read_model
+from qrewrite.engine.io.emit import to_proto
+from qrewrite.engine.io.models import read_model
+from qrewrite.engine.run.fixpoint import run as run_phases
 from qrewrite.loading import load_pack
-from qrewrite.patterns.declared_ops import declared_schema
-from qrewrite.patterns.options import settings
+from qrewrite.patterns.packs.declared_ops import declared_schema
+from qrewrite.patterns.packs.options import settings
 from qrewrite.patterns.program import compile_pack
 
 from ..rules.checks import assert_close, assert_valid, operations, run

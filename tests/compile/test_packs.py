@@ -10,11 +10,11 @@ import pytest
 from onnx import TensorProto, helper
 
 from qrewrite.engine.errors import RuleError
-from qrewrite.engine.fixpoint import run as run_phases
-from qrewrite.engine.io import read_model
+from qrewrite.engine.io.models import read_model
+from qrewrite.engine.run.fixpoint import run as run_phases
 from qrewrite.loading import load_pack
-from qrewrite.patterns.declared_ops import declared_schema
-from qrewrite.patterns.options import settings
+from qrewrite.patterns.packs.declared_ops import declared_schema
+from qrewrite.patterns.packs.options import settings
 from qrewrite.patterns.program import compile_pack
 
 from ..rules.graphs import Builder

@@ -12,10 +12,10 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 from python_rules import calls_made, lines, node_of, parse, view
 
-from qrewrite.engine.build import build
+from qrewrite.engine.edits.invariants import check_invariants
 from qrewrite.engine.errors import ModelError
 from qrewrite.engine.graph import consumers
-from qrewrite.engine.invariants import check_invariants
+from qrewrite.engine.io.build import build
 
 
 def value_info(name: str, shape: list[int] | None = None) -> onnx.ValueInfoProto:

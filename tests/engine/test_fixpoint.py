@@ -23,14 +23,14 @@ from python_rules import (
     written,
 )
 
-from qrewrite.engine.build import build
-from qrewrite.engine.emit import to_proto
+from qrewrite.engine.edits.invariants import fingerprint
 from qrewrite.engine.errors import CycleError, InvariantError, Refused, RuleError
-from qrewrite.engine.fixpoint import run
 from qrewrite.engine.graph import Graph, Node
-from qrewrite.engine.invariants import fingerprint
-from qrewrite.engine.outcome import Applied
+from qrewrite.engine.io.build import build
+from qrewrite.engine.io.emit import to_proto
 from qrewrite.engine.protocols import Replacement
+from qrewrite.engine.run.fixpoint import run
+from qrewrite.engine.run.outcome import Applied
 
 
 def rename(op: str, new: str, **options: object) -> PythonRule:

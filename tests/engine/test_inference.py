@@ -9,10 +9,10 @@ from onnx import TensorProto, helper, numpy_helper
 from python_rules import parse, view
 
 from qrewrite.engine import inference
-from qrewrite.engine.build import build
 from qrewrite.engine.dtypes import short_name
 from qrewrite.engine.graph import Model, Value
 from qrewrite.engine.inference import shape_of, type_of
+from qrewrite.engine.io.build import build
 
 
 @pytest.fixture

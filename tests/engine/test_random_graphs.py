@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from onnx import TensorProto, helper
 from python_rules import PythonRule, outputs, phase, producer, written
 
-from qrewrite.engine.build import build
-from qrewrite.engine.emit import to_proto
-from qrewrite.engine.fixpoint import run
+from qrewrite.engine.edits.invariants import check_invariants, fingerprint
+from qrewrite.engine.edits.replace import commit
 from qrewrite.engine.graph import Graph, Node, Value, consumers
-from qrewrite.engine.invariants import check_invariants, fingerprint
+from qrewrite.engine.io.build import build
+from qrewrite.engine.io.emit import to_proto
 from qrewrite.engine.protocols import Replacement
-from qrewrite.engine.replace import commit
+from qrewrite.engine.run.fixpoint import run
 
 UNARY = ("Neg", "Abs", "Identity", "Relu")
 BINARY = ("Add", "Sub", "Max")

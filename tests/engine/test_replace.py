@@ -8,13 +8,13 @@ from onnx import TensorProto
 from python_rules import consumers, lines, node_of, outputs, parse, view, written
 
 from qrewrite.engine.attributes import encode
-from qrewrite.engine.build import build
-from qrewrite.engine.emit import to_proto
+from qrewrite.engine.edits.invariants import check_invariants, fingerprint
+from qrewrite.engine.edits.replace import commit
 from qrewrite.engine.errors import Refused
 from qrewrite.engine.graph import Model, Node
-from qrewrite.engine.invariants import check_invariants, fingerprint
+from qrewrite.engine.io.build import build
+from qrewrite.engine.io.emit import to_proto
 from qrewrite.engine.protocols import Replacement
-from qrewrite.engine.replace import commit
 
 CONV = """
 g (float[1,2,4,4] x) => (uint8[1,2,4,4] y)

@@ -10,10 +10,10 @@ from onnxruntime.capi import _pybind_state as registered
 
 from qrewrite.engine import dtypes
 from qrewrite.engine.attributes import decode
-from qrewrite.engine.microsoft import SIGNATURES
-from qrewrite.engine.schema import AttributeSpec, Parameter, Schema
-from qrewrite.engine.schemas import Schemas
-from qrewrite.engine.signatures import read_signatures
+from qrewrite.engine.schemas.known import Schemas
+from qrewrite.engine.schemas.microsoft import SIGNATURES
+from qrewrite.engine.schemas.schema import AttributeSpec, Parameter, Schema
+from qrewrite.engine.schemas.signatures import read_signatures
 
 U8, I8, I32, F32 = (dtypes.NUMBERS[name] for name in ("u8", "i8", "i32", "f32"))
 

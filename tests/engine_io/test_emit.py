@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 from single_node import session
 
-from qrewrite.engine.emit import PROVENANCE, to_proto
+from qrewrite.engine.edits.replace import commit
 from qrewrite.engine.graph import Graph, Model, Node
-from qrewrite.engine.io import read_model
+from qrewrite.engine.io.emit import PROVENANCE, to_proto
+from qrewrite.engine.io.models import read_model
 from qrewrite.engine.protocols import Replacement
-from qrewrite.engine.replace import commit
 
 Array = NDArray[Any]
 

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 from single_node import session
 
-from qrewrite.engine.evaluate import all_codes, compare_codes, evaluate
 from qrewrite.engine.graph import Model, Value
-from qrewrite.engine.io import read_model
+from qrewrite.engine.io.models import read_model
+from qrewrite.engine.numerics.evaluate import all_codes, compare_codes, evaluate
 
 Array = NDArray[Any]
 Constants = dict[str, Any]

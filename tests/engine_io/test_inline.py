@@ -9,11 +9,11 @@ import onnx
 import pytest
 from single_node import session
 
-from qrewrite.engine.emit import to_proto
-from qrewrite.engine.inline import inline_functions
-from qrewrite.engine.io import read_model, write_model
+from qrewrite.engine.edits.replace import commit
+from qrewrite.engine.io.emit import to_proto
+from qrewrite.engine.io.inline import inline_functions
+from qrewrite.engine.io.models import read_model, write_model
 from qrewrite.engine.protocols import Replacement
-from qrewrite.engine.replace import commit
 
 TEXT = """
 <ir_version: 10, opset_import: ["" : 21, "my" : 1], metadata_props: ["key": "value"]>

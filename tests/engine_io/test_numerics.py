@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from single_node import make_model, make_node, reference, run
 
 from qrewrite.engine.errors import Refused
-from qrewrite.engine.numerics import (
+from qrewrite.engine.numerics.quantization import (
     dequantize_linear,
     quantize_bias,
     quantize_linear,

@@ -12,7 +12,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from qrewrite.engine.errors import FileError, ModelError, QrewriteError
-from qrewrite.engine.io import read_model
+from qrewrite.engine.io.models import read_model
 
 WEIGHT = np.arange(12, dtype=np.float32).reshape(3, 4)
 Break = Callable[[onnx.ModelProto], object]

@@ -13,11 +13,11 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 from single_node import session
 
+from qrewrite.engine.edits.replace import commit
 from qrewrite.engine.errors import FileError
 from qrewrite.engine.graph import Model
-from qrewrite.engine.io import read_model, write_model
+from qrewrite.engine.io.models import read_model, write_model
 from qrewrite.engine.protocols import Replacement
-from qrewrite.engine.replace import commit
 
 BIG = np.arange(3000, dtype=np.float32)
 SMALL = np.arange(3000, 0, -1).astype(np.float32)
@@ -180,7 +180,7 @@ def test_no_space_leaves_no_partial_file(tmp_path: Path, external: str) -> None:
     target.write_bytes(b"old")
     code = (
         "import sys; sys.path[:0] = sys.argv[3:]; import test_write as t; "
-        "from qrewrite.engine.io import read_model, write_model; "
+        "from qrewrite.engine.io.models import read_model, write_model; "
         "from qrewrite.engine.errors import FileError; import resource, signal; "
         "view = read_model(sys.argv[1]); t.rewrite(view); "
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
@@ -338,7 +338,7 @@ def test_memory_does_not_grow_with_untouched_weights(tmp_path: Path) -> None:
     (tmp_path / "b").mkdir()
     code = (
         "import sys, resource; sys.path[:0] = sys.argv[3:]; import test_write as t; "
-        "from qrewrite.engine.io import read_model, write_model; "
+        "from qrewrite.engine.io.models import read_model, write_model; "
         "view = read_model(sys.argv[1]); t.rewrite(view); write_model(view, sys.argv[2]); "
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
     )

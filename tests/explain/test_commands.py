@@ -110,7 +110,7 @@ def test_the_graph_is_left_as_it_was() -> None:
     result = qrewrite.rewrite(Product(weight="f32", x=Grid("u16", 0.1, 9)).model(), "ort-cpu")
     before = result.model.SerializeToString()
     result.explain()
-    from qrewrite.engine.emit import to_proto
+    from qrewrite.engine.io.emit import to_proto
 
     assert to_proto(result._view).SerializeToString() == before
 

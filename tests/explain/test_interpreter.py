@@ -16,7 +16,7 @@ from rules.graphs import Grid, Product, binary, unary
 
 from qrewrite.engine.errors import ModelError
 from qrewrite.engine.graph import Model, Node
-from qrewrite.engine.io import read_model
+from qrewrite.engine.io.models import read_model
 from qrewrite.engine.protocols import Rule
 from qrewrite.explaining import compiled_phases, patterns_of
 from qrewrite.loading import load_pack

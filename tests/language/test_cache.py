@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from qrewrite.patterns.cache import FOLDER_VARIABLE, cache_folder, cached
+from qrewrite.patterns.reading.cache import FOLDER_VARIABLE, cache_folder, cached
 
 
 @pytest.fixture
@@ -142,7 +142,7 @@ def test_the_place_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_cached_pack_is_loaded_without_the_parser(folder: Path) -> None:
     program = (
-        "import sys; from qrewrite.patterns.load_pack import load_pack;"
+        "import sys; from qrewrite.patterns.packs.load import load_pack;"
         "load_pack('ort-cpu'); print('lark' in sys.modules)"
     )
     told = [

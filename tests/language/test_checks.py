@@ -14,7 +14,7 @@ import pytest
 
 from qrewrite.patterns.check import check_pack, load_errors
 from qrewrite.patterns.diagnostics import Diagnostic, RuleFileError, Severity
-from qrewrite.patterns.load_pack import load_file, load_pack
+from qrewrite.patterns.packs.load import load_file, load_pack
 
 HERE = Path(__file__).parent
 

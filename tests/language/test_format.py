@@ -10,9 +10,9 @@ import pytest
 
 import qrewrite.rules
 from qrewrite.patterns.diagnostics import RuleFileError
-from qrewrite.patterns.format import format_source
-from qrewrite.patterns.format_lines import WIDTH
-from qrewrite.patterns.parse import parse
+from qrewrite.patterns.formatting.format import format_source
+from qrewrite.patterns.formatting.lines import WIDTH
+from qrewrite.patterns.reading.parse import parse
 from qrewrite.patterns.syntax import Source
 
 EVERYTHING = Path(__file__).with_name("everything.rules")

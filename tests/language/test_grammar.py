@@ -8,7 +8,7 @@ import lark
 import pytest
 from lark import Lark
 
-from qrewrite.patterns.grammar import GRAMMAR
+from qrewrite.patterns.reading.grammar import GRAMMAR
 
 
 def conflicts(grammar: str, caplog: pytest.LogCaptureFixture) -> list[str]:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from qrewrite.patterns.find_packs import known_packs
-from qrewrite.patterns.load_pack import load_pack
+from qrewrite.patterns.packs.find import known_packs
+from qrewrite.patterns.packs.load import load_pack
 
 
 @pytest.fixture

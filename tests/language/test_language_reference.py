@@ -16,9 +16,9 @@ from onnx import GraphProto, ModelProto, helper, numpy_helper, parser
 import qrewrite
 from qrewrite.loading import check_file
 from qrewrite.patterns.diagnostics import Severity
-from qrewrite.patterns.format import format_source
+from qrewrite.patterns.formatting.format import format_source
 from qrewrite.patterns.functions import functions
-from qrewrite.patterns.grammar import parser as grammar
+from qrewrite.patterns.reading.grammar import parser as grammar
 from qrewrite.patterns.syntax import Source
 
 PAGE = Path(__file__).parents[2] / "docs" / "language.md"

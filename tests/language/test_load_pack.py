@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from qrewrite.patterns.diagnostics import RuleFileError
-from qrewrite.patterns.load_pack import load_file, load_pack
-from qrewrite.patterns.options import settings
-from qrewrite.patterns.pack import Pack
+from qrewrite.patterns.packs.load import load_file, load_pack
+from qrewrite.patterns.packs.options import settings
+from qrewrite.patterns.packs.pack import Pack
 from qrewrite.patterns.syntax import Setting
 
 Write = Callable[[dict[str, str]], Path]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from qrewrite.patterns.grammar import parser
-from qrewrite.patterns.parse import parse
+from qrewrite.patterns.reading.grammar import parser
+from qrewrite.patterns.reading.parse import parse
 from qrewrite.patterns.syntax import (
     Absent,
     Apply,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from qrewrite.patterns.diagnostics import Diagnostic, RuleFileError
-from qrewrite.patterns.parse import parse
+from qrewrite.patterns.reading.parse import parse
 from qrewrite.patterns.syntax import Source
 
 

@@ -1,0 +1,1 @@
+"""Arithmetic in numpy: ``quantization``, single ops, both sides of a rewrite in ``evaluate``."""

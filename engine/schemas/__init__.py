@@ -1,0 +1,1 @@
+"""Operator schemas as plain data: ``known`` gives that of an op at an opset version."""
