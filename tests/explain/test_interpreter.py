@@ -7,12 +7,16 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import onnx
 import pytest
 from hypothesis import HealthCheck, Phase, given, reject, settings
 from hypothesis.strategies import DataObject, data, integers
 from onnx import ModelProto
+from rules.checks import apply
 from rules.graphs import Grid, Product, binary, unary
+from rules.test_integer_products import in_operator_form
+from rules.test_nbits import COLUMNS, PLAIN
 
 from qrewrite.engine.errors import ModelError
 from qrewrite.engine.graph import Model, Node
@@ -134,7 +138,7 @@ def cases(make: Callable[[Draw], Case]) -> Iterator[Case]:
         if count == ENOUGH:
             return
     if not count:
-        pytest.skip("no graph is derived from this rule")
+        pytest.skip("no graph is derived from this rule: see BY_HAND")
 
 
 @pytest.mark.parametrize(("pack", "name"), RULES)
@@ -145,6 +149,35 @@ def test_on_matches(pack: str, name: str) -> None:
 @pytest.mark.parametrize(("pack", "name"), RULES)
 def test_on_near_misses(pack: str, name: str) -> None:
     agree_on(pack, name, partial(near_miss, loaded(pack), rule_of(pack, name)))
+
+
+def with_row(model: ModelProto) -> ModelProto:
+    """A constant row added to the output of a model whose last node is MatMulNBits."""
+    *_, product = model.graph.node
+    row = onnx.numpy_helper.from_array(np.arange(COLUMNS, dtype=np.float32), "row")
+    add = onnx.helper.make_node("Add", ["product", "row"], list(product.output), name="add_row")
+    product.output[0] = "product"
+    model.graph.node.append(add)
+    model.graph.initializer.append(row)
+    return model
+
+
+BY_HAND = {
+    "linear_weight_to_uint8": (partial(in_operator_form, "QLinearMatMul", 7), {}),
+    "dynamic_weight_to_uint8": (partial(in_operator_form, "DynamicQuantizeMatMul", 7), {}),
+    "qgemm_weight_to_uint8": (partial(in_operator_form, "QGemm", 7), {}),
+    "nbits_bias": (lambda: with_row(apply(PLAIN.model())), {}),
+    "nbits_to_int8": (lambda: apply(PLAIN.model()), {"accuracy_level": 4}),
+}
+"""Graphs for the rules on models in operator form, which no graph is derived from."""
+
+
+@pytest.mark.parametrize("name", BY_HAND)
+def test_on_graphs_made_by_hand(name: str) -> None:
+    make, options = BY_HAND[name]
+    program, interpreter = compiled("ort-cpu", tuple(options.items()))
+    view = read_model(make(), declared=program.schemas)
+    assert assert_agree(program, interpreter, view, name) >= 1
 
 
 def rule_of(pack: str, name: str) -> syntax.Rule:

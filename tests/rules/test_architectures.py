@@ -15,6 +15,7 @@ from qrewrite.rewriting import rewrite_by
 from .checks import assert_valid, operations, program, session
 
 FEEDS = draw_inputs(6)
+QUICK = {"u8u8_op24", "s8s8_symmetric", "tensorrt", "u16s8"}
 
 
 def own_fusion(path: Path, folder: Path) -> onnx.ModelProto:
@@ -54,7 +55,10 @@ def mean_difference(
     return float(np.mean(differences))
 
 
-@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize(
+    "setting",
+    [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in SETTINGS],
+)
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_no_worse_than_onnxruntime(architecture: str, setting: str, tmp_path: Path) -> None:
     """No more Q and DQ left than theirs, and no further from the unfused model."""

@@ -20,7 +20,7 @@ EXPLAINED: dict[str, dict[str, str]] = json.loads(
 """Rule -> mutant that survives -> why."""
 RULES = [rule.full_name for rule in load_pack("ort-cpu").rules]
 SAMPLE = ("onnx/rectify",)
-FEW, MANY = 60, 300
+FEW, MANY = 20, 300
 
 
 def survivors(name: str, examples: int) -> set[str]:

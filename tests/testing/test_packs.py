@@ -12,7 +12,17 @@ from qrewrite.testing.suite import verify_by_name
 
 loaded = cache(load_pack)
 RULES = sorted({(rule.pack, rule.name) for rule in load_pack("ort-cpu").rules})
-FEW, MANY = 4, 1000
+FEW, MANY = 3, 1000
+LABORIOUS = {
+    ("onnx", "linear_weight_to_uint8"),
+    ("ort-cpu", "dynamic_weight_to_uint8"),
+    ("ort-cpu", "qgemm_weight_to_uint8"),
+    ("ort-cpu", "nbits_bias"),
+    ("ort-cpu", "nbits_to_int8"),
+    ("ort-cpu", "gemm_nbits"),
+}
+"""Rules from which a graph is seldom or never derived, and to try takes long: `qrewrite verify` says
+so, too. They have graphs in tests/rules/test_integer_products.py and test_nbits.py."""
 
 
 def verified(pack: str, name: str, examples: int) -> Report:
@@ -21,7 +31,7 @@ def verified(pack: str, name: str, examples: int) -> Report:
     return report
 
 
-@pytest.mark.parametrize(("pack", "name"), RULES)
+@pytest.mark.parametrize(("pack", "name"), sorted(set(RULES) - LABORIOUS))
 def test_no_counterexample_in_few_graphs(pack: str, name: str) -> None:
     if not verified(pack, name, FEW).fired:
         pytest.skip("fired in none of so few graphs; the deep run asks for more")
