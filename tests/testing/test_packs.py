@@ -21,8 +21,8 @@ LABORIOUS = {
     ("ort-cpu", "nbits_to_int8"),
     ("ort-cpu", "gemm_nbits"),
 }
-"""Rules from which a graph is seldom or never derived, and to try takes long: `qrewrite verify` says
-so, too. They have graphs in tests/rules/test_integer_products.py and test_nbits.py."""
+"""Rules from which a graph is seldom or never derived, and to try takes long: `qrewrite verify`
+says so, too. They have graphs in tests/rules/test_integer_products.py and test_nbits.py."""
 
 
 def verified(pack: str, name: str, examples: int) -> Report:
