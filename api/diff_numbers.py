@@ -39,7 +39,7 @@ def random_inputs(model: str | PathLike[str], seed: int = 0) -> dict[str, NDArra
     for value in read_model(model).graph.inputs:
         if value.tensor is not None:
             continue
-        shape = [size or UNKNOWN_SIZE for size in shape_of(value) or ()]
+        shape = [UNKNOWN_SIZE if size is None else size for size in shape_of(value) or ()]
         kind = type_of(value)
         if not kind:
             raise QrewriteError(f"graph input {value.name!r} has no element type: give --inputs")

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from qrewrite.commands.argument_types import positive
 from qrewrite.console import print_json, print_table
 from qrewrite.engine.errors import QrewriteError
 from qrewrite.report import Report, fired_table, html_page, ops_table, record, totals
@@ -54,19 +55,12 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     add("--report", metavar="FILE.html|.json", help="write a report")
     add("--dry-run", action="store_true", help="write no model")
     add("--json", action="store_true", help="print the report as JSON")
-    add("--jobs", type=_positive, metavar="N", help="models worked on at a time (one a CPU)")
+    add("--jobs", type=positive, metavar="N", help="models worked on at a time (one a CPU)")
     add("--verify", action="store_true", help="run the models before and after and compare them")
     add("--inputs", metavar="FILE.npz", help="what to run them on (keys: input or case|input)")
     add("--blame", action="store_true", help="find the rewrite that is wrong, and save where it is")
     add("--blame-dir", metavar="DIR", help="where it is saved (beside OUT)")
     parser.set_defaults(run=run)
-
-
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not 1 or more")
-    return number
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -114,10 +114,11 @@ def _cases(path: str) -> list[dict[str, Any]]:
     from qrewrite.testing.compare import cases_of
 
     try:
-        with np.load(path) as stored:
+        with np.load(path, allow_pickle=False) as stored:
             return list(cases_of(dict(stored.items())).values())
     except (OSError, ValueError) as problem:
-        raise CompareError(f"{path}: cannot be read as an npz file: {problem}") from None
+        reason = getattr(problem, "strerror", None) or "no other file can be read"
+        raise CompareError(f"{path}: not an .npz file of arrays: {reason}") from None
 
 
 def _compare(program: Program, report: Report, inputs: list[dict[str, Any]] | None) -> Comparison:

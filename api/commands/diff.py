@@ -66,7 +66,8 @@ def _read(path: str) -> Mapping[str, Any]:
         with np.load(path, allow_pickle=False) as archive:
             return {name.rpartition("|")[2]: archive[name] for name in archive.files}
     except (OSError, ValueError) as error:
-        raise FileError(f"{path}: not an .npz file of arrays: {error}") from None
+        reason = getattr(error, "strerror", None) or "no other file can be read"
+        raise FileError(f"{path}: not an .npz file of arrays: {reason}") from None
 
 
 def _print(found: Structure, outputs: Sequence[Numbers], only_structure: bool) -> None:

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from qrewrite.commands.argument_types import positive
 from qrewrite.engine.errors import QrewriteError
 
 if TYPE_CHECKING:
@@ -31,9 +32,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     add = parser.add_argument
     add("packs", nargs="+", metavar="PACK|FILE", help="packs by name or folder, or rule files")
     add("--rule", action="append", default=[], metavar="NAME", help="only rules whose name fits")
-    add("--examples", type=int, default=200, metavar="N", help="examples a rule (200)")
+    add("--examples", type=positive, default=200, metavar="N", help="examples a rule (200)")
     add("--seed", type=int, default=0, metavar="S", help="seed of the examples (0)")
-    add("--jobs", type=int, metavar="N", help="rules tested at a time (one a CPU)")
+    add("--jobs", type=positive, metavar="N", help="rules tested at a time (one a CPU)")
     add("--out", default="counterexamples", metavar="DIR", help="where counterexamples are written")
     add(
         "--mutate", action="store_true", help="weaken each rule and report the mutants that survive"

@@ -122,7 +122,10 @@ def random_inputs(model: ModelProto, seed: int) -> dict[str, Array]:
         if value.name in known:
             continue
         tensor = value.type.tensor_type
-        shape = [max(dim.dim_value, 1) for dim in tensor.shape.dim]
+        shape = [
+            dim.dim_value if dim.HasField("dim_value") and dim.dim_value >= 0 else 1
+            for dim in tensor.shape.dim
+        ]
         dtype = helper.tensor_dtype_to_np_dtype(tensor.elem_type)
         if dtype.kind in "iu":
             low, high = (

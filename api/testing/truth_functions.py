@@ -162,6 +162,7 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "round_even": lambda v: np.rint(array_of(v)),
     "constant": lambda value, dtype: np.asarray(value),
     "axes_of": lambda axes, rank: tuple(sorted({int(a) % rank for a in array_of(axes)})),
+    "is_empty": lambda t: 0 in _shape(t),
     "extent": lambda t, axes: int(np.prod([_shape(t)[int(a)] for a in array_of(axes)])),
     "full": lambda dims, value, dtype: np.full([int(n) for n in dims], value),
     "close": _close,

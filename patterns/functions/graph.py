@@ -61,6 +61,13 @@ def functions() -> tuple[Function, ...]:
             _reshape_dims,
         ),
         Function("size", (value("v"),), Result.NUMBER, "The number of elements of v.", _size),
+        Function(
+            "is_empty",
+            (value("v"),),
+            Result.BOOL,
+            "A dimension of v is known to be 0; never unknown.",
+            _is_empty,
+        ),
     )
 
 
@@ -121,6 +128,11 @@ def _reshape_dims(v: Any) -> tuple[int, ...] | None:
     if shape is None or 0 in shape or shape.count(None) > 1:
         return None
     return tuple(-1 if size is None else size for size in shape)
+
+
+def _is_empty(v: Any) -> bool:
+    shape = shape_part(v)
+    return shape is not None and 0 in shape
 
 
 def _size(v: Any) -> int | None:

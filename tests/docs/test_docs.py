@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import onnx
 import pytest
 
 ROOT = Path(__file__).parents[2]
@@ -85,6 +86,8 @@ def test_worked_example(folder: Path) -> None:
     assert len(commands) >= 2
     for command in commands:
         run(["bash", "-c", command], folder)
+    made = [node.op_type for node in onnx.load(folder / "npu.onnx").graph.node]
+    assert made.count("QLinearHardSigmoid") == 9
 
 
 def test_setup_commands_stand_once() -> None:

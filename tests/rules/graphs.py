@@ -278,7 +278,10 @@ def feeds(
         if value.name in initialized:
             continue
         tensor = value.type.tensor_type
-        shape = [d.dim_value or (sizes or {}).get(d.dim_param, 2) for d in tensor.shape.dim]
+        shape = [
+            d.dim_value if d.HasField("dim_value") else (sizes or {}).get(d.dim_param, 2)
+            for d in tensor.shape.dim
+        ]
         dtype = helper.tensor_dtype_to_np_dtype(tensor.elem_type)
         if dtype.kind in "iu":
             info = np.iinfo(dtype)
