@@ -109,16 +109,10 @@ def _blame(
 
 
 def _cases(path: str) -> list[dict[str, Any]]:
-    import numpy as np
-
+    from qrewrite.npz import read_npz
     from qrewrite.testing.compare import cases_of
 
-    try:
-        with np.load(path, allow_pickle=False) as stored:
-            return list(cases_of(dict(stored.items())).values())
-    except (OSError, ValueError) as problem:
-        reason = getattr(problem, "strerror", None) or "no other file can be read"
-        raise CompareError(f"{path}: not an .npz file of arrays: {reason}") from None
+    return list(cases_of(read_npz(path)).values())
 
 
 def _compare(program: Program, report: Report, inputs: list[dict[str, Any]] | None) -> Comparison:

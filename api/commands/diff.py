@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from qrewrite.console import Table, print_json, print_table
-from qrewrite.engine.errors import FileError
 
 if TYPE_CHECKING:
     from qrewrite.diff_numbers import Numbers
@@ -60,14 +59,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _read(path: str) -> Mapping[str, Any]:
-    import numpy as np
+    from qrewrite.npz import read_npz
 
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            return {name.rpartition("|")[2]: archive[name] for name in archive.files}
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "no other file can be read"
-        raise FileError(f"{path}: not an .npz file of arrays: {reason}") from None
+    return {name.rpartition("|")[2]: array for name, array in read_npz(path).items()}
 
 
 def _print(found: Structure, outputs: Sequence[Numbers], only_structure: bool) -> None:
